@@ -1,0 +1,155 @@
+// Package config reads the server's settings: environment first, then an
+// optional YAML file, secrets also from files. It reports every fault at once,
+// each with the setting's name, where it was read and what would be right, and
+// never a secret's value. Policies of repositories are config/policy's.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/countersign/countersign/review/permission"
+)
+
+// Settings are what `countersign serve` runs with. GitHub's names are those of
+// go-githubapp, so that an operator of another App finds them where expected.
+type Settings struct {
+	// ListenAddr is where the webhook and the health pages are served.
+	ListenAddr string
+	// V3URL, V4URL and WebURL are GitHub's REST and GraphQL endpoints and its
+	// pages. They end as given, without a trailing slash.
+	V3URL, V4URL, WebURL string
+	// AppID is the App's id ("integration id").
+	AppID int64
+	// WebhookSecrets holds the current secret and, during rotation, the previous
+	// one. Never empty: without a secret there is no start.
+	WebhookSecrets [][]byte
+	// PrivateKey is the App's RSA key, PEM.
+	PrivateKey []byte
+	// Database is the path of the embedded SQLite database.
+	Database string
+	// Mode stands in for the policy's mode until policy files are read.
+	Mode permission.Mode
+	// Debounce is how long CI events of a head are gathered before the gate is
+	// recomputed (DESIGN section 2: 10 s).
+	Debounce time.Duration
+	// Settle is how long a pull request rests after a session was superseded, so
+	// that a burst of pushes becomes one more session and not fifty.
+	Settle time.Duration
+	// Workers is how many pull requests are worked on at the same time.
+	Workers  int
+	LogLevel string
+}
+
+// setting is one row of the table: how it is called, what it defaults to, how
+// it is read. The YAML key is the name in lower case.
+type setting struct {
+	name     string
+	fallback string
+	secret   bool // also read from NAME_FILE; its value is never shown
+	required bool
+	doc      string
+	set      func(*Settings, string) error
+}
+
+func table() []setting {
+	return []setting{
+		{name: "LISTEN_ADDR", fallback: ":8080", doc: "address to serve on", set: func(s *Settings, v string) error {
+			if _, _, err := net.SplitHostPort(v); err != nil {
+				return fmt.Errorf("want host:port, such as :8080 or 127.0.0.1:8080")
+			}
+			s.ListenAddr = v
+			return nil
+		}},
+		{name: "GITHUB_V3_API_URL", fallback: "https://api.github.com", doc: "GitHub's REST API", set: urlInto(func(s *Settings) *string { return &s.V3URL })},
+		{name: "GITHUB_V4_API_URL", fallback: "https://api.github.com/graphql", doc: "GitHub's GraphQL API", set: urlInto(func(s *Settings) *string { return &s.V4URL })},
+		{name: "GITHUB_WEB_URL", fallback: "https://github.com", doc: "GitHub's pages", set: urlInto(func(s *Settings) *string { return &s.WebURL })},
+		{name: "GITHUB_APP_INTEGRATION_ID", required: true, doc: "the App's id, from its settings page", set: func(s *Settings, v string) error {
+			id, err := strconv.ParseInt(v, 10, 64)
+			if err != nil || id <= 0 {
+				return errors.New("want the App's numeric id, as on its settings page")
+			}
+			s.AppID = id
+			return nil
+		}},
+		{name: "GITHUB_APP_WEBHOOK_SECRET", required: true, secret: true, doc: "the webhook secret of the App", set: addSecret},
+		{name: "GITHUB_APP_WEBHOOK_SECRET_PREVIOUS", secret: true, doc: "the secret before, while GitHub still signs with it", set: addSecret},
+		{name: "GITHUB_APP_PRIVATE_KEY", required: true, secret: true, doc: "the App's private key, PEM", set: setPrivateKey},
+		{name: "DATABASE_URL", doc: "not read yet: PostgreSQL comes with a later version", set: func(*Settings, string) error {
+			return errors.New("PostgreSQL is not supported yet; unset it and use COUNTERSIGN_DATABASE, the path of the embedded database")
+		}},
+		{name: "COUNTERSIGN_DATABASE", fallback: "countersign.db", doc: "path of the embedded database", set: func(s *Settings, v string) error {
+			if strings.ContainsAny(v, "?\x00") || strings.Contains(v, "://") {
+				return errors.New("want a file's path, not a URL")
+			}
+			s.Database = v
+			return nil
+		}},
+		{name: "COUNTERSIGN_MODE", fallback: "observe", doc: "observe, auto or radical, for every repository until policy files are read", set: func(s *Settings, v string) error {
+			m, err := permission.ParseMode(v)
+			s.Mode = m
+			return err
+		}},
+		{name: "COUNTERSIGN_DEBOUNCE", fallback: "10s", doc: "how long a head's CI events are gathered before the gate is recomputed", set: durationInto(func(s *Settings) *time.Duration { return &s.Debounce }, 0, 5*time.Minute)},
+		{name: "COUNTERSIGN_SETTLE", fallback: "2s", doc: "how long a pull request rests after a push superseded its session", set: durationInto(func(s *Settings) *time.Duration { return &s.Settle }, 0, time.Minute)},
+		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: func(s *Settings, v string) error {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 1 || n > 256 {
+				return errors.New("want a number from 1 to 256")
+			}
+			s.Workers = n
+			return nil
+		}},
+		{name: "LOG_LEVEL", fallback: "info", doc: "debug, info, warn or error", set: func(s *Settings, v string) error {
+			if !slices.Contains([]string{"debug", "info", "warn", "error"}, v) {
+				return errors.New("want debug, info, warn or error")
+			}
+			s.LogLevel = v
+			return nil
+		}},
+	}
+}
+
+// Doc is one line of the settings' reference.
+type Doc struct{ Name, Default, Meaning string }
+
+// Reference lists every setting, in the order in which they are read.
+func Reference() []Doc {
+	var out []Doc
+	for _, s := range table() {
+		d := Doc{Name: s.name, Default: s.fallback, Meaning: s.doc}
+		if s.required {
+			d.Default = "required"
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func urlInto(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		u, err := url.Parse(v)
+		if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return errors.New("want an absolute http(s) URL without user, query or fragment, such as https://api.github.com")
+		}
+		*field(s) = strings.TrimRight(v, "/")
+		return nil
+	}
+}
+
+func durationInto(field func(*Settings) *time.Duration, low, high time.Duration) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < low || d > high {
+			return fmt.Errorf("want a duration from %s to %s, such as 10s", low, high)
+		}
+		*field(s) = d
+		return nil
+	}
+}
