@@ -17,6 +17,7 @@ var layers = map[string][]string{
 	"app":                     {"app/...", "handlers", "review/...", "risk/...", "config/..."},
 	"app/store":               {"handlers", "review/...", "risk/...", "config/policy"},
 	"app/queue":               {"handlers", "app/store", "review/forge"},
+	"app/demo":                {"app", "app/githubsim", "config", "review/permission", "review/trail"},
 	"app/githubsim":           {"app/githubsim/..."},
 	"app/githubsim/...":       {"app/githubsim/..."},
 	"handlers":                {"review/session", "review/forge"},

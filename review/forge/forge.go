@@ -83,6 +83,8 @@ type Pull struct {
 	Author Account   `json:"author"`
 	State  PullState `json:"state"`
 	Draft  bool      `json:"draft"`
+	// UpdatedAt is the forge's own time of the newest change.
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
 	BaseRef string `json:"base_ref"`
 	BaseSHA string `json:"base_sha"`

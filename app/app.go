@@ -1,0 +1,154 @@
+// Package app puts the service together: settings in, a running server out. It
+// is the only package that knows all the others; every list of parts stands
+// here, in one place, and nothing registers itself.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/countersign/countersign/app/queue"
+	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/config"
+	"github.com/countersign/countersign/config/policy"
+	"github.com/countersign/countersign/handlers"
+	"github.com/countersign/countersign/review/forge/github"
+	"github.com/countersign/countersign/review/publish"
+	"github.com/countersign/countersign/review/session"
+	"github.com/countersign/countersign/review/trail"
+)
+
+// HookPath is where GitHub delivers webhooks.
+const HookPath = handlers.HookPath
+
+// processName names this process in claims and jobs. On the embedded database
+// there is one process, and the next one takes over the work of a dead one at
+// once because it bears the same name.
+const processName = "countersign"
+
+// Options are what does not come from settings.
+type Options struct {
+	Version string
+	Logger  zerolog.Logger
+	Now     func() time.Time
+	// Transport is the base of every call out; nil: the default one. Tests put
+	// the validation of requests and answers here.
+	Transport http.RoundTripper
+}
+
+// App is the service.
+type App struct {
+	settings config.Settings
+	logger   zerolog.Logger
+	store    *store.Store
+	queue    *queue.Queue
+	host     *github.Host
+	server   *http.Server
+}
+
+// New opens the database and puts the parts together. Nothing runs yet. Close
+// must be called on the result.
+func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	host, err := github.New(github.Options{
+		AppID: s.AppID, PrivateKeyPEM: s.PrivateKey, RESTURL: s.V3URL, GraphQLURL: s.V4URL,
+		Transport: o.Transport, Logger: o.Logger, Now: o.Now, UserAgent: "countersign/" + o.Version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, store.Options{Path: s.Database, Logger: o.Logger, Now: o.Now})
+	if err != nil {
+		return nil, err
+	}
+	a := &App{settings: s, logger: o.Logger, store: db, host: host}
+	if err := a.assemble(o); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return a, nil
+}
+
+func (a *App) assemble(o Options) error {
+	publisher, err := publish.New(publish.Options{Store: a.store, Owner: processName, Now: o.Now})
+	if err != nil {
+		return err
+	}
+	rules := policy.Default()
+	rules.Mode = a.settings.Mode
+	engine := session.New(session.Options{
+		Host: a.host, Store: a.store, Log: trail.NewLog(a.store, o.Version, o.Now),
+		Publisher: publisher, Publications: a.store,
+		Policy: rules, PolicySource: "compiled-in defaults, mode " + rules.Mode.String() + " by setting",
+		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger,
+	})
+	a.queue, err = queue.New(queue.Options{
+		Store: a.store, Runners: runners(engine, a.store), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
+	})
+	if err != nil {
+		return err
+	}
+	hook, err := handlers.New(handlers.Options{
+		Secrets: a.settings.WebhookSecrets, OwnAppID: a.settings.AppID, Intake: a.queue, Logger: o.Logger, Now: o.Now,
+	})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(HookPath, hook)
+	a.server = &http.Server{
+		Handler: mux,
+		// GitHub sends 25 MB at most and gives up after 10 s.
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	return nil
+}
+
+// Check asks GitHub who we are, so that wrong credentials or an unreachable
+// GitHub stop the start instead of every later job.
+func (a *App) Check(ctx context.Context) error {
+	name, err := a.host.Whoami(ctx)
+	if err != nil {
+		return fmt.Errorf("ask %s who this App is: %w", a.settings.V3URL, err)
+	}
+	a.logger.Info().Str("app", name).Int64("app_id", a.settings.AppID).Msg("GitHub knows this App")
+	return nil
+}
+
+// stopGrace bounds a clean stop: jobs at work are given back after it.
+const stopGrace = 20 * time.Second
+
+// Run serves on the listener until the context ends, then stops in order: no
+// new deliveries, jobs finished or given back, database closed by Close.
+func (a *App) Run(ctx context.Context, l net.Listener) error {
+	if err := a.queue.Start(ctx); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- a.server.Serve(l) }()
+	a.logger.Info().Str("addr", l.Addr().String()).Str("hook", HookPath).Msg("serving")
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+		err = fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	return errors.Join(err, a.server.Shutdown(stop), a.queue.Stop(stop))
+}
+
+// Store is the database, for commands that read it in the same process.
+func (a *App) Store() *store.Store { return a.store }
+
+// Close closes the database. Run must have returned.
+func (a *App) Close() error { return a.store.Close() }

@@ -1,0 +1,193 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/handlers"
+)
+
+// worker works the jobs of subjects.
+type worker struct {
+	river.WorkerDefaults[subjectArgs]
+	q *Queue
+}
+
+// Work is one job: begin, the runner, and the commit of what follows. It returns
+// an error only when the database failed or the process is stopping; what the
+// runner returns is settled in the same commit as the job.
+func (w *worker) Work(ctx context.Context, job *river.Job[subjectArgs]) error {
+	t, err := w.q.begin(ctx, job)
+	if err != nil || t == nil {
+		return err
+	}
+	out, err := w.q.call(ctx, t)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		// The process is stopping: River gives the job back without costing an
+		// attempt when it sees the cancellation.
+		return fmt.Errorf("turn of %s was interrupted: %w", t.state.Subject, ctx.Err())
+	}
+	if err != nil {
+		return w.q.failed(ctx, t, err)
+	}
+	return w.q.succeeded(ctx, t, out)
+}
+
+// turn is a job being worked.
+type turn struct {
+	job     *river.Job[subjectArgs]
+	state   store.SubjectState // when the turn began
+	events  []store.PendingEvent
+	attempt int
+}
+
+// maxSteps bounds the steps of one commit. Deliveries wait for it, so it is
+// small.
+const maxSteps = 8
+
+// step is what a turn does in the database when it begins or ends. Steps of
+// turns that begin or end together share a transaction.
+type step struct {
+	ctx context.Context
+	run func(ctx context.Context, tx *sql.Tx) (next []wanted, err error)
+	// next is what run returned, read after the commit.
+	next []wanted
+}
+
+// commitSteps runs the steps in one transaction.
+func (q *Queue) commitSteps(ctx context.Context, steps []*step) error {
+	err := q.store.Tx(ctx, func(_ context.Context, tx *sql.Tx) (err error) {
+		for _, s := range steps {
+			if s.next, err = s.run(s.ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		q.announce(s.next)
+	}
+	return nil
+}
+
+// inStep runs f in a transaction shared with other turns. It waits for the
+// commit whatever happens to ctx, whose values f needs: neither a turn's timeout
+// nor a stop may undo the accounting.
+func (q *Queue) inStep(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) ([]wanted, error)) error {
+	ctx = context.WithoutCancel(ctx)
+	return q.turns.do(ctx, &step{ctx: ctx, run: f})
+}
+
+// begin reads what the turn is about. It returns nil when there is nothing to do
+// now; the job is then settled already.
+func (q *Queue) begin(ctx context.Context, job *river.Job[subjectArgs]) (t *turn, err error) {
+	err = q.inStep(ctx, func(ctx context.Context, tx *sql.Tx) (next []wanted, err error) {
+		t, next, err = q.beginIn(ctx, tx, job)
+		return next, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("begin turn of %s: %w", job.Args.Key, err)
+	}
+	if t == nil {
+		q.settled.add(job.ID)
+	}
+	return t, nil
+}
+
+func (q *Queue) beginIn(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs]) (*turn, []wanted, error) {
+	st, known, err := q.store.Subject(ctx, tx, job.Args.Key)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := q.store.Now()
+	at, needed := st.Next(now)
+	if !known || !needed {
+		return nil, nil, q.complete(ctx, tx, job)
+	}
+	if at.Sub(now) > time.Millisecond {
+		next := []wanted{{job.Args.Key, at}}
+		return nil, next, q.replace(ctx, tx, job, next)
+	}
+	t := &turn{job: job, state: st, attempt: st.Attempts + job.Attempt}
+	if t.attempt > q.maxAttempts {
+		// Only a turn that kills the process gets here.
+		q.logger.Error().Str("subject", st.Subject.Key).Int("attempts", t.attempt-1).Msg("subject given up: its turns did not end")
+		st.Attempts = q.maxAttempts
+		if err := q.store.SaveSubject(ctx, tx, st); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, q.complete(ctx, tx, job)
+	}
+	t.events, err = q.store.PendingEvents(ctx, tx, st.Subject.Key, nil, MaxTurnEvents)
+	return t, nil, err
+}
+
+// call runs the runner. A panic is an error: one pull request must not take the
+// process, and with it everyone else's, down.
+func (q *Queue) call(ctx context.Context, t *turn) (out Outcome, err error) {
+	run := q.runners[t.state.Subject.Kind]
+	if run == nil {
+		return Outcome{}, fmt.Errorf("nothing works subjects of kind %q", t.state.Subject.Kind)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the runner panicked: %v", p)
+			q.logger.Error().Str("subject", t.state.Subject.Key).Interface("panic", fmt.Sprint(p)).
+				Bytes("stack", debug.Stack()).Msg("turn panicked")
+		}
+	}()
+	seen := make(map[int64]bool, len(t.events))
+	events := make([]handlers.Event, len(t.events))
+	for i, e := range t.events {
+		seen[e.Seq] = true
+		events[i] = e.Event
+	}
+	key := t.state.Subject.Key
+	return run(ctx, Turn{
+		Subject:     t.state.Subject,
+		Generation:  t.state.Want,
+		Events:      events,
+		Attempt:     t.attempt,
+		MaxAttempts: q.maxAttempts,
+		Newer: func(ctx context.Context) ([]handlers.Event, error) {
+			newer, err := q.store.PendingEvents(ctx, q.store.DB(), key, seen, MaxTurnEvents)
+			if err != nil {
+				return nil, err
+			}
+			found := make([]handlers.Event, len(newer))
+			for i, e := range newer {
+				found[i] = e.Event
+			}
+			return found, nil
+		},
+	})
+}
+
+// complete ends the job in the transaction.
+func (q *Queue) complete(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs]) error {
+	if _, err := river.JobCompleteTx[*driver](ctx, tx, job); err != nil {
+		return fmt.Errorf("complete job %d: %w", job.ID, err)
+	}
+	return nil
+}
+
+// replace ends the job and inserts the next. A new job, never the same one again:
+// River reports a job's end some time after Work has returned, and would end the
+// next run of the same job with it.
+func (q *Queue) replace(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs], next []wanted) error {
+	if err := q.complete(ctx, tx, job); err != nil {
+		return err
+	}
+	_, err := q.ensure(ctx, tx, next)
+	return err
+}

@@ -1,0 +1,50 @@
+-- +goose Up
+
+-- One evaluation of one pull request at one head, with the evidence from which
+-- the gate is recomputed. No code of the pull request is in it.
+CREATE TABLE sessions (
+    id         TEXT PRIMARY KEY, -- ULID: their order is that of time
+    repo_id    BIGINT    NOT NULL,
+    pull       BIGINT    NOT NULL,
+    head_sha   TEXT      NOT NULL,
+    status     TEXT      NOT NULL,
+    body       TEXT      NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX sessions_by_pull ON sessions (repo_id, pull, id);
+
+-- What is remembered of a commit that checks report on.
+CREATE TABLE heads (
+    repo_id     BIGINT    NOT NULL,
+    sha         TEXT      NOT NULL,
+    seen_at     TIMESTAMP NOT NULL,
+    first_check TIMESTAMP,
+    checks      TEXT      NOT NULL DEFAULT '[]',
+    rerun       BOOLEAN   NOT NULL DEFAULT FALSE,
+    PRIMARY KEY (repo_id, sha)
+);
+CREATE INDEX heads_by_time ON heads (seen_at);
+
+-- Which workflow reports which check name, learnt from every head that was read.
+CREATE TABLE check_sources (
+    repo_id  BIGINT NOT NULL,
+    name     TEXT   NOT NULL,
+    app_id   BIGINT NOT NULL,
+    workflow TEXT   NOT NULL,
+    PRIMARY KEY (repo_id, name, app_id, workflow)
+);
+
+-- Repositories by id, so that a subject that was woken without an event can be
+-- reached.
+CREATE TABLE repos (
+    id           BIGINT PRIMARY KEY,
+    owner        TEXT   NOT NULL,
+    name         TEXT   NOT NULL,
+    installation BIGINT NOT NULL
+);
+
+-- +goose Down
+DROP TABLE repos;
+DROP TABLE check_sources;
+DROP TABLE heads;
+DROP TABLE sessions;

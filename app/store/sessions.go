@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/countersign/countersign/review/collect"
+	"github.com/countersign/countersign/review/forge"
+	"github.com/countersign/countersign/review/session"
+	"github.com/countersign/countersign/review/trail"
+)
+
+// maxSources bounds the check names remembered of one repository; a generated
+// matrix can have hundreds.
+const maxSources = 2000
+
+// RecordDeliveries implements session.Store.
+func (s *Store) RecordDeliveries(ctx context.Context, guids []string, chain trail.Chain, seal func(lastSeq int64, lastHash string) ([]trail.Record, error)) error {
+	return s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := s.AppendTrailTx(ctx, tx, chain, seal); err != nil {
+			return err
+		}
+		for _, guid := range guids {
+			if _, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = 'recorded' WHERE guid = $1`, guid); err != nil {
+				return fmt.Errorf("mark delivery %s as recorded: %w", guid, err)
+			}
+		}
+		return nil
+	})
+}
+
+// LatestSession implements session.Store.
+func (s *Store) LatestSession(ctx context.Context, repoID int64, pull int) (session.Session, bool, error) {
+	var body string
+	err := s.db.QueryRowContext(ctx, `SELECT body FROM sessions WHERE repo_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1`, repoID, pull).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return session.Session{}, false, nil
+	}
+	if err != nil {
+		return session.Session{}, false, fmt.Errorf("read the newest session of pull %d: %w", pull, err)
+	}
+	var out session.Session
+	if err := json.Unmarshal([]byte(body), &out); err != nil {
+		return session.Session{}, false, fmt.Errorf("read the newest session of pull %d: %w", pull, err)
+	}
+	return out, true, nil
+}
+
+// SaveSession implements session.Store.
+func (s *Store) SaveSession(ctx context.Context, x session.Session) error {
+	body, err := json.Marshal(x)
+	if err != nil {
+		return fmt.Errorf("save session %s: %w", x.ID, err)
+	}
+	_, err = s.db.ExecContext(ctx, `
+		INSERT INTO sessions (id, repo_id, pull, head_sha, status, body, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (id) DO UPDATE SET head_sha = excluded.head_sha, status = excluded.status, body = excluded.body, updated_at = excluded.updated_at`,
+		x.ID, x.Pull.Repo.ID, x.Pull.Number, x.HeadSHA, string(x.Status), string(body), s.Now())
+	if err != nil {
+		return fmt.Errorf("save session %s: %w", x.ID, err)
+	}
+	return nil
+}
+
+// RememberPull implements session.Store.
+func (s *Store) RememberPull(ctx context.Context, p session.KnownPull) error {
+	return s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := s.SavePull(ctx, tx, Pull{Ref: p.Ref, HeadSHA: p.HeadSHA, BaseRef: p.BaseRef, DefaultBranch: p.DefaultBranch,
+			State: p.State, Draft: p.Draft, Private: p.Private, UpdatedAt: p.UpdatedAt})
+		return err
+	})
+}
+
+// OpenPullsAt implements session.Store.
+func (s *Store) OpenPullsAt(ctx context.Context, repoID int64, sha string) ([]forge.PullRef, error) {
+	pulls, err := s.OpenPullsByHead(ctx, s.db, repoID, sha)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]forge.PullRef, len(pulls))
+	for i, p := range pulls {
+		out[i] = p.Ref
+	}
+	return out, nil
+}
+
+// Head implements session.Store.
+func (s *Store) Head(ctx context.Context, repoID int64, sha string, now time.Time) (session.Head, error) {
+	h := session.Head{RepoID: repoID, SHA: sha, SeenAt: now.UTC()}
+	var first sql.NullTime
+	var checks string
+	const read = `SELECT seen_at, first_check, checks, rerun FROM heads WHERE repo_id = $1 AND sha = $2`
+	err := s.db.QueryRowContext(ctx, read, repoID, sha).Scan(&h.SeenAt, &first, &checks, &h.Rerun)
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err = s.db.ExecContext(ctx, `INSERT INTO heads (repo_id, sha, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, repoID, sha, h.SeenAt)
+		if err != nil {
+			return h, fmt.Errorf("remember head %s: %w", sha, err)
+		}
+		return h, nil
+	}
+	if err != nil {
+		return h, fmt.Errorf("read head %s: %w", sha, err)
+	}
+	h.FirstCheck = first.Time
+	if err := json.Unmarshal([]byte(checks), &h.Rows); err != nil {
+		return h, fmt.Errorf("read the checks of head %s: %w", sha, err)
+	}
+	return h, nil
+}
+
+// SaveHeadChecks implements session.Store.
+func (s *Store) SaveHeadChecks(ctx context.Context, repoID int64, sha string, rows []collect.Row, firstCheck time.Time) error {
+	body, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("save the checks of head %s: %w", sha, err)
+	}
+	first := sql.NullTime{Time: firstCheck.UTC(), Valid: !firstCheck.IsZero()}
+	if _, err := s.db.ExecContext(ctx, `UPDATE heads SET checks = $1, first_check = $2 WHERE repo_id = $3 AND sha = $4`, string(body), first, repoID, sha); err != nil {
+		return fmt.Errorf("save the checks of head %s: %w", sha, err)
+	}
+	return nil
+}
+
+// SetRerun implements session.Store.
+func (s *Store) SetRerun(ctx context.Context, repoID int64, sha string, wanted bool) error {
+	if _, err := s.db.ExecContext(ctx, `UPDATE heads SET rerun = $1 WHERE repo_id = $2 AND sha = $3`, wanted, repoID, sha); err != nil {
+		return fmt.Errorf("ask for a re-run on %s: %w", sha, err)
+	}
+	return nil
+}
+
+// Sources implements session.Store.
+func (s *Store) Sources(ctx context.Context, repoID int64) (out []session.Source, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT name, app_id, workflow FROM check_sources WHERE repo_id = $1 ORDER BY name, app_id, workflow LIMIT $2`, repoID, maxSources)
+	if err != nil {
+		return nil, fmt.Errorf("read check sources: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var x session.Source
+		if err := rows.Scan(&x.Name, &x.AppID, &x.Workflow); err != nil {
+			return nil, fmt.Errorf("read check sources: %w", err)
+		}
+		out = append(out, x)
+	}
+	return out, rows.Err()
+}
+
+// LearnSources implements session.Store. What is known already is not written
+// again; beyond maxSources nothing more is learnt.
+func (s *Store) LearnSources(ctx context.Context, repoID int64, sources []session.Source) error {
+	known, err := s.Sources(ctx, repoID)
+	if err != nil {
+		return err
+	}
+	have := make(map[session.Source]bool, len(known))
+	for _, x := range known {
+		have[x] = true
+	}
+	var q strings.Builder
+	var args []any
+	for _, x := range sources {
+		if have[x] || len(have) >= maxSources {
+			continue
+		}
+		have[x] = true
+		if len(args) > 0 {
+			q.WriteString(", ")
+		}
+		writePlaceholders(&q, len(args)+1, 4)
+		args = append(args, repoID, x.Name, x.AppID, x.Workflow)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if _, err := s.db.ExecContext(ctx, `INSERT INTO check_sources (repo_id, name, app_id, workflow) VALUES `+q.String()+` ON CONFLICT DO NOTHING`, args...); err != nil {
+		return fmt.Errorf("learn check sources: %w", err)
+	}
+	return nil
+}
+
+// SessionRecords implements session.Store.
+func (s *Store) SessionRecords(ctx context.Context, sessionID string) ([]trail.Type, error) {
+	records, err := s.FindTrail(ctx, trail.Query{SessionID: sessionID})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]trail.Type, len(records))
+	for i, r := range records {
+		out[i] = r.Type
+	}
+	return out, nil
+}
+
+// RememberRepo keeps a repository's name and installation under its id. Nothing
+// is written when it is known like this already.
+func (s *Store) RememberRepo(ctx context.Context, r forge.Repo) error {
+	known, ok, err := s.RepoByID(ctx, r.ID)
+	if err != nil || (ok && known == r) {
+		return err
+	}
+	_, err = s.db.ExecContext(ctx, `
+		INSERT INTO repos (id, owner, name, installation) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, name = excluded.name, installation = excluded.installation`,
+		r.ID, r.Owner, r.Name, r.Installation)
+	if err != nil {
+		return fmt.Errorf("remember repository %s: %w", r.FullName(), err)
+	}
+	return nil
+}
+
+// RepoByID names the repository with this id, if a delivery ever told of it.
+func (s *Store) RepoByID(ctx context.Context, id int64) (forge.Repo, bool, error) {
+	r := forge.Repo{ID: id}
+	err := s.db.QueryRowContext(ctx, `SELECT owner, name, installation FROM repos WHERE id = $1`, id).Scan(&r.Owner, &r.Name, &r.Installation)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, fmt.Errorf("read repository %d: %w", id, err)
+	}
+	return r, true, nil
+}

@@ -1,0 +1,98 @@
+// Command countersign decides how risky a pull request is, checks what is
+// claimed about it against evidence, and says so in a check run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Exit codes, for scripts.
+const (
+	exitOK    = 0
+	exitFound = 1 // the command ran and what it looked at is not in order
+	exitUsage = 2 // the command could not run
+)
+
+type command struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, out, errOut io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "run the GitHub App; settings from the environment", serve},
+		{"demo", "show what it does, against a GitHub of its own", demoCommand},
+		{"trail", "show or verify what was recorded", trailCommand},
+		{"version", "print the version", func(_ context.Context, _ []string, out, _ io.Writer) error {
+			_, err := fmt.Fprintln(out, version)
+			return err
+		}},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// errFound is a command's way to say exitFound after it has printed what it found.
+var errFound = errors.New("not in order")
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	if len(args) == 0 {
+		usage(errOut)
+		return exitUsage
+	}
+	if args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		usage(out)
+		return exitOK
+	}
+	for _, c := range commands() {
+		if c.name != args[0] {
+			continue
+		}
+		switch err := c.run(ctx, args[1:], out, errOut); {
+		case err == nil, errors.Is(err, flag.ErrHelp):
+			return exitOK
+		case errors.Is(err, errFound):
+			return exitFound
+		default:
+			fmt.Fprintf(errOut, "countersign %s: %v\n", c.name, err)
+			return exitUsage
+		}
+	}
+	fmt.Fprintf(errOut, "countersign: unknown command %q\n\n", args[0])
+	usage(errOut)
+	return exitUsage
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintf(w, "countersign COMMAND\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+	}
+	fmt.Fprintf(w, "\ncountersign COMMAND -h tells more.\n")
+}
+
+// flags returns a flag set that prints to w and never exits by itself.
+func flags(name, about string, w io.Writer) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(w)
+	f.Usage = func() {
+		fmt.Fprintf(w, "countersign %s\n\n%s\n\n", name, about)
+		f.PrintDefaults()
+	}
+	return f
+}

@@ -1,0 +1,37 @@
+package collect
+
+import (
+	"context"
+
+	"github.com/countersign/countersign/review/forge"
+	"github.com/countersign/countersign/risk"
+)
+
+// ghost stands for an account that is gone.
+const ghost = "ghost"
+
+// Author asks once what the pull request's author may do here. What could not
+// be established is unknown, and so is whether this is a first contribution:
+// GitHub's association depends on who asks.
+//
+// An App's account is proof of automation, since only GitHub makes them; its
+// rights are those of its installation, which nobody can ask for.
+func Author(ctx context.Context, people forge.PeopleReader, pull forge.Pull) risk.Author {
+	a := pull.Author
+	if a.Bot {
+		return risk.Author{VerifiedAutomation: risk.Yes}
+	}
+	if a.Login == "" || (a.ID == 0 && a.Login == ghost) {
+		return risk.Author{}
+	}
+	out := risk.Author{VerifiedAutomation: risk.No}
+	p, err := people.Permission(ctx, pull.Ref.Repo, a.Login)
+	if err != nil {
+		return out
+	}
+	out.Write = risk.No
+	if p.CanWrite() {
+		out.Write = risk.Yes
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/countersign/countersign/config/policy"
+	"github.com/countersign/countersign/review"
+	"github.com/countersign/countersign/review/forge"
+	"github.com/countersign/countersign/review/permission"
+	"github.com/countersign/countersign/review/publish"
+	"github.com/countersign/countersign/review/trail"
+	"github.com/countersign/countersign/risk"
+)
+
+// evaluate takes a pull request through the gates, from intake to publication.
+func (r *run) evaluate(ctx context.Context) (Outcome, error) {
+	if err := r.start(ctx); err != nil { // G0
+		return Outcome{}, err
+	}
+	pull, err := r.readPull(ctx) // G1
+	if err != nil {
+		return Outcome{}, err
+	}
+	found, err := r.collect(ctx, pull) // G4: what is there
+	if err != nil {
+		return Outcome{}, err
+	}
+	assessed := r.assess(pull, found)
+	allowed := r.permit(pull, found, assessed) // G3
+	r.plan(pull, found, assessed, allowed)     // G2
+	r.evidence(pull, found, assessed, allowed) // G4: the record of it
+	r.review(pull)                             // G5
+	if err := r.checkpoint(ctx); err != nil {
+		return Outcome{}, err
+	}
+	outcome := r.gate()            // G6
+	return r.publish(ctx, outcome) // G7
+}
+
+// start opens the session: the deliveries are chained, and the check goes back
+// to in progress on the head that the payload names, before anything but the
+// base's rules is read.
+func (r *run) start(ctx context.Context) error {
+	now := r.now()
+	if err := r.newSession(now); err != nil {
+		return err
+	}
+	// Kept before the deliveries are marked: a process that dies in between
+	// leaves a session that the next turn resumes.
+	if err := r.o.Store.SaveSession(ctx, r.s); err != nil {
+		return err
+	}
+	begun := runStart{Reason: r.reason(), Mode: r.o.Policy.Mode}
+	if r.known && (r.prev.Status == Running || r.prev.Status == Failed) {
+		begun.Resumes = r.prev.ID
+		wrote, err := r.o.Store.SessionRecords(ctx, r.prev.ID)
+		if err != nil {
+			return err
+		}
+		begun.NotWritten = notWritten(wrote)
+	}
+	r.note("G0", trail.TypeRunStart, begun)
+	if err := r.recordDeliveries(ctx); err != nil {
+		return err
+	}
+	if r.s.HeadSHA == "" {
+		return nil // nothing names the head yet: reading the pull request will
+	}
+	return r.announce(ctx)
+}
+
+func (r *run) newSession(now time.Time) error {
+	id, err := r.o.Log.NewID()
+	if err != nil {
+		return fmt.Errorf("make a session id: %w", err)
+	}
+	plan, err := r.o.Log.NewID()
+	if err != nil {
+		return fmt.Errorf("make a plan id: %w", err)
+	}
+	r.s = Session{ID: id, PlanID: plan, Pull: r.turn.Pull, Status: Running, PolicyRevision: r.revision, StartedAt: now}
+	ev, ok := newest(r.turn.Events)
+	if r.hint != nil {
+		ev, ok = *r.hint, true
+	}
+	switch {
+	case ok:
+		r.s.HeadSHA, r.s.BaseRef, r.s.DefaultBranch, r.s.Draft = ev.HeadSHA, ev.BaseRef, ev.DefaultBranch, ev.Draft
+	case r.known:
+		r.s.HeadSHA, r.s.BaseRef, r.s.DefaultBranch, r.s.Draft = r.prev.HeadSHA, r.prev.BaseRef, r.prev.DefaultBranch, r.prev.Draft
+		r.s.URL = r.prev.URL
+	}
+	return nil
+}
+
+func (r *run) reason() string {
+	if ev, ok := newest(r.turn.Events); ok {
+		return ev.Name + " " + ev.Action
+	}
+	switch {
+	case r.rerun:
+		return "a re-run was asked for"
+	case r.known:
+		return "the session before did not end"
+	}
+	return "seen for the first time"
+}
+
+// announce is the session's first write: the check is in progress.
+func (r *run) announce(ctx context.Context) error {
+	if err := r.nameCheck(ctx); err != nil {
+		return err
+	}
+	v := r.view()
+	v.State = publish.StateInProgress
+	return r.post(ctx, v)
+}
+
+// nameCheck chooses the check's name: `countersign` only where it guards
+// something (DESIGN section 8, "what a green check proves").
+func (r *run) nameCheck(ctx context.Context) error {
+	r.s.CheckName = publish.AdvisoryName
+	if r.s.BaseRef == r.s.DefaultBranch {
+		r.s.CheckName = publish.CheckName
+		return nil
+	}
+	rules, err := r.client.BranchRules(ctx, r.turn.Pull.Repo, r.s.BaseRef)
+	if err != nil {
+		return fmt.Errorf("read the rules of %s: %w", r.s.BaseRef, err)
+	}
+	for _, req := range rules.Required {
+		if req.Name == publish.CheckName && req.AppID == r.o.Host.AppID() {
+			r.s.CheckName = publish.CheckName
+		}
+	}
+	return nil
+}
+
+// readPull reads the pull request as it is now; the payload was only a hint.
+func (r *run) readPull(ctx context.Context) (forge.Pull, error) {
+	pull, err := r.client.Pull(ctx, r.turn.Pull)
+	if err != nil {
+		return pull, err
+	}
+	if err := r.o.Store.RememberPull(ctx, known(pull)); err != nil {
+		return pull, err
+	}
+	hinted := r.s.HeadSHA
+	baseMoved := r.s.BaseRef != pull.BaseRef || r.s.DefaultBranch != pull.DefaultBranch
+	r.s.Pull, r.s.URL = pull.Ref, pull.URL
+	r.s.BaseRef, r.s.BaseSHA, r.s.DefaultBranch, r.s.Draft = pull.BaseRef, pull.BaseSHA, pull.DefaultBranch, pull.Draft
+	r.s.HeadSHA = pull.HeadSHA
+	if pull.State != forge.PullOpen {
+		return pull, r.endClosed(ctx)
+	}
+	if err := r.closeOthers(ctx, r.s.HeadSHA); err != nil {
+		return pull, err
+	}
+	if hinted != pull.HeadSHA || baseMoved {
+		// The payload was late: the check belongs on the head that is there now.
+		r.posted = false
+		if err := r.announce(ctx); err != nil {
+			return pull, err
+		}
+	}
+	return pull, r.checkpoint(ctx)
+}
+
+func known(p forge.Pull) KnownPull {
+	return KnownPull{Ref: p.Ref, HeadSHA: p.HeadSHA, BaseRef: p.BaseRef, DefaultBranch: p.DefaultBranch,
+		State: p.State, Draft: p.Draft, Private: p.Private, UpdatedAt: p.UpdatedAt}
+}
+
+// review is honest about what does not exist yet: no provider is configured, so
+// no reviewer ran, and the gate does what its table says of that.
+func (r *run) review(pull forge.Pull) {
+	reason := "no provider configured"
+	if pull.Draft {
+		reason = "draft"
+	}
+	result := review.ReviewerResult{Status: review.ReviewerNotRun, Reason: reason}
+	r.s.Evidence.Reviewers = append(r.s.Evidence.Reviewers, result)
+	r.note("G5", trail.TypeReviewDecision, reviewDecision{Status: result.Status, Reason: reason})
+}
+
+// gate computes what follows from the evidence, and records it.
+func (r *run) gate() review.Outcome {
+	out := review.Gate(r.s.Evidence, reviewRules(r.o.Policy, r.s.Assessment))
+	r.note("G6", trail.TypeGateDecision, gateDecision(out, r.s))
+	r.automaticApprovals(out)
+	return out
+}
+
+// publish posts the decision and ends the session's records.
+func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) {
+	v := r.view()
+	v.State, v.Outcome = publish.StateDecided, out
+	if r.s.Draft {
+		v.State = publish.StateDraft
+	}
+	if err := r.post(ctx, v); err != nil {
+		return Outcome{}, err
+	}
+	if r.rerun {
+		if err := r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, r.s.HeadSHA, false); err != nil {
+			return Outcome{}, err
+		}
+	}
+	r.s.Status, r.s.DecidedAt = Decided, r.now()
+	r.note("G7", trail.TypeFinalReport, r.finalReport(out))
+	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
+	if err := r.save(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{RecheckAt: r.recheckAt(out)}, nil
+}
+
+// recheckAt is when to look again without an event: the wait for required
+// checks ends, "no checks at all" becomes a fact or, for a check that outlives
+// the wait, once more after another one, should its event be lost.
+func (r *run) recheckAt(out review.Outcome) time.Time {
+	switch {
+	case out.Gate.Decision != review.Pending:
+		return time.Time{}
+	case r.recheck.IsZero():
+		return r.now().Add(r.o.Policy.Checks.Wait)
+	}
+	return r.recheck
+}
+
+// reviewRules is the part of the policy that the gate reads, as plain values.
+func reviewRules(p policy.Policy, a risk.Assessment) review.Rules {
+	rules := review.Rules{
+		Radical:        p.Mode == permission.Radical,
+		SkippedFails:   p.Checks.SkippedFails,
+		ReviewRequired: a.ReviewRequired,
+	}
+	for tier, t := range p.Review.Tiers {
+		rules.Tiers[tier] = review.TierRules{
+			MinConfidence: t.MinConfidence,
+			Reviewers:     t.Reviewers,
+			Disagreement:  review.Disagreement(t.Disagreement),
+			HumanApproval: t.HumanApproval,
+			PlanApproval:  t.PlanApproval,
+		}
+	}
+	return rules
+}
