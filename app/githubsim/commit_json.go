@@ -79,29 +79,58 @@ func count(diff []gitstore.FileDiff) (added, deleted int) {
 	return added, deleted
 }
 
-// fileEntries are changed files as list-files, comparisons and commits show them.
-func (r *Repo) fileEntries(diff []gitstore.FileDiff, sha string) []obj {
-	out := make([]obj, 0, len(diff))
-	for _, f := range diff {
-		blob, at := f.NewSHA, sha
-		status := map[byte]string{'A': "added", 'D': "removed", 'M': "modified", 'R': "renamed", 'C': "copied", 'T': "changed"}[f.Status]
-		if f.Status == 'D' {
-			blob = f.OldSHA
-		}
+// fileEntry is a changed file as list-files, comparisons and commits show it. It is a struct because
+// there may be thousands: maps would cost several times as much to write.
+type fileEntry struct {
+	SHA              string  `json:"sha"`
+	Filename         string  `json:"filename"`
+	Status           string  `json:"status"`
+	Additions        int     `json:"additions"`
+	Deletions        int     `json:"deletions"`
+	Changes          int     `json:"changes"`
+	BlobURL          string  `json:"blob_url"`
+	RawURL           string  `json:"raw_url"`
+	ContentsURL      string  `json:"contents_url"`
+	PreviousFilename string  `json:"previous_filename,omitempty"`
+	Patch            *string `json:"patch,omitempty"`
+}
+
+func (r *Repo) fileEntries(diff []gitstore.FileDiff, sha string) []fileEntry {
+	out := make([]fileEntry, 0, len(diff))
+	for i := range diff {
+		f := &diff[i]
 		path := escapePath(f.Path)
-		e := obj{
-			"sha": blob, "filename": f.Path, "status": status,
-			"additions": f.Added, "deletions": f.Deleted, "changes": f.Added + f.Deleted,
-			"blob_url": r.blobURL(at, path), "raw_url": r.htmlURL() + "/raw/" + at + "/" + path,
-			"contents_url": r.apiURL() + "/contents/" + path + "?ref=" + at,
+		e := fileEntry{
+			SHA: f.NewSHA, Filename: f.Path, Status: fileStatus(f.Status), Additions: f.Added, Deletions: f.Deleted, Changes: f.Added + f.Deleted,
+			BlobURL: r.blobURL(sha, path), RawURL: r.htmlURL() + "/raw/" + sha + "/" + path,
+			ContentsURL: r.apiURL() + "/contents/" + path + "?ref=" + sha,
+		}
+		if f.Status == 'D' {
+			e.SHA = f.OldSHA
 		}
 		if f.OldPath != f.Path {
-			e["previous_filename"] = f.OldPath
+			e.PreviousFilename = f.OldPath
 		}
 		if f.Patch != "" && len(f.Patch) <= r.sim.opts.MaxPatchBytes && strings.Count(f.Patch, "\n") < r.sim.opts.MaxPatchLines {
-			e["patch"] = f.Patch
+			e.Patch = &f.Patch
 		}
 		out = append(out, e)
 	}
 	return out
+}
+
+func fileStatus(letter byte) string {
+	switch letter {
+	case 'A':
+		return "added"
+	case 'D':
+		return "removed"
+	case 'R':
+		return "renamed"
+	case 'C':
+		return "copied"
+	case 'T':
+		return "changed"
+	}
+	return "modified"
 }

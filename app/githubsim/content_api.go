@@ -155,6 +155,16 @@ func base64Lines(data []byte) string {
 	return b.String()
 }
 
+// treeEntry is one entry of a tree. Submodules have neither size nor URL.
+type treeEntry struct {
+	Path string `json:"path"`
+	Mode string `json:"mode"`
+	Type string `json:"type"`
+	SHA  string `json:"sha"`
+	Size *int   `json:"size,omitempty"`
+	URL  string `json:"url,omitempty"`
+}
+
 func getTree(c *call) (*reply, error) {
 	id := c.path("tree_sha")
 	if commit, err := c.repo.resolve(id); err == nil {
@@ -173,16 +183,17 @@ func getTree(c *call) (*reply, error) {
 		list = list[:limit]
 	}
 	u := c.repo.apiURL() + "/git/"
-	entries := make([]obj, 0, len(list))
-	for _, e := range list {
-		o := obj{"path": e.Path, "mode": e.Mode, "type": e.Type, "sha": e.SHA}
+	entries := make([]treeEntry, 0, len(list))
+	for i := range list {
+		e := &list[i]
+		one := treeEntry{Path: e.Path, Mode: e.Mode, Type: e.Type, SHA: e.SHA}
 		switch e.Type {
 		case "blob":
-			o["size"], o["url"] = e.Size, u+"blobs/"+e.SHA
+			one.Size, one.URL = &e.Size, u+"blobs/"+e.SHA
 		case "tree":
-			o["url"] = u + "trees/" + e.SHA
+			one.URL = u + "trees/" + e.SHA
 		}
-		entries = append(entries, o)
+		entries = append(entries, one)
 	}
 	return ok(obj{"sha": id, "url": u + "trees/" + id, "tree": entries, "truncated": truncated})
 }

@@ -271,7 +271,7 @@ func compare(c *call) (*reply, error) {
 	for _, one := range ahead[from:to] {
 		commits = append(commits, c.repo.commitJSON(one))
 	}
-	files := []obj{}
+	files := []fileEntry{}
 	if p := c.query("page"); p == "" || p == "1" { // only the first page lists files
 		files = c.repo.fileEntries(diff[:min(len(diff), maxCompareFiles)], head.SHA)
 	}
