@@ -41,7 +41,7 @@ type Assessment struct {
 // the policy's among them, plus at most one step of raises, capped at critical.
 //
 // It is pure, accepts any input, and takes time in proportion to the patch times
-// the policy's globs. What is unknown raises nothing by itself and is listed;
+// the policy's globs (and, for lock files, times the manifests). What is unknown raises nothing by itself and is listed;
 // what should have been read and was not is high.
 func Assess(p diff.Patch, c Context, policy []Rule) Assessment {
 	matchers := newMatchers(policy)

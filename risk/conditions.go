@@ -7,8 +7,7 @@ import (
 	"github.com/countersign/countersign/risk/diff"
 )
 
-// What makes a source change large. Reviewers find less beyond a few hundred
-// lines at a time, people and models alike.
+// What makes a source change large: changed lines, or files, of kind source.
 const (
 	largeLines = 800
 	largeFiles = 40

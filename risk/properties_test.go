@@ -127,7 +127,7 @@ func TestOrderOfFilesIsIrrelevant(t *testing.T) {
 }
 
 // TestEveryTierHasReasons: the floor is that of a signal, a raise has one too,
-// and the arithmetic is the one that section 3 gives.
+// and the tier is the highest floor plus at most one step.
 func TestEveryTierHasReasons(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := rapid.SliceOfN(genFile(), 0, 5).Draw(t, "files")

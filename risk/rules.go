@@ -26,7 +26,7 @@ type rule struct {
 	accepted bool // takes raises back
 }
 
-// rules is the table of section 3, worst first. Its order is the order in which
+// rules is the table of built-in rules, worst first. Its order is the order in which
 // reasons of the same weight are shown.
 func rules() []rule {
 	return []rule{

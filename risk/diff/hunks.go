@@ -47,8 +47,8 @@ var ErrTooLarge = errors.New("too large")
 // ErrMalformed is wrapped by errors about input that is no sequence of hunks.
 var ErrMalformed = errors.New("malformed hunk")
 
-// maxLineNumber is the largest line number that a header may name: GitHub's
-// comment API takes 32-bit lines.
+// maxLineNumber is the largest line number that a header may reach, far beyond
+// any file and such that no sum of a start and a count overflows an int.
 const maxLineNumber = 1<<31 - 1
 
 // ParseHunks reads the `patch` field of GitHub's files API: hunks without file
