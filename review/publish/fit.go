@@ -2,7 +2,6 @@ package publish
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -66,7 +65,7 @@ func closers(s string) string {
 		case fence == "" && mark != "":
 			fence = mark
 		case fence != "":
-			if mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(strings.TrimLeft(line, " "))[len(mark):] == "" {
+			if mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.Trim(line, " \r"+mark[:1]) == "" {
 				fence = ""
 			}
 		default:
@@ -83,10 +82,21 @@ func closers(s string) string {
 	return b.String()
 }
 
-// fenceOf is the run of backticks or tildes that begins a code fence on this line.
+// fenceOf is the run of backticks or tildes that begins a code fence on this line,
+// empty when none does.
 func fenceOf(line string) string {
-	line = strings.TrimRight(line, "\r")
-	return strings.TrimLeft(regexp.MustCompile("^ {0,3}(?:`{3,}|~{3,})").FindString(line), " ")
+	trimmed := strings.TrimLeft(line, " ")
+	if len(line)-len(trimmed) > 3 || trimmed == "" || (trimmed[0] != '`' && trimmed[0] != '~') {
+		return ""
+	}
+	n := 1
+	for n < len(trimmed) && trimmed[n] == trimmed[0] {
+		n++
+	}
+	if n < 3 {
+		return ""
+	}
+	return trimmed[:n]
 }
 
 // fitTitle cuts a title to so many characters and bytes.
