@@ -125,11 +125,12 @@ func (s *Store) Subject(ctx context.Context, q Querier, key string) (st SubjectS
 	return st, true, nil
 }
 
-// OpenSubjects lists subjects that wait for a turn and were not given up, in the
-// order of their keys, beginning after the key given, at most limit.
+// OpenSubjects lists subjects that wait for a turn or a re-check and were not
+// given up, in the order of their keys, beginning after the key given, at most
+// limit.
 func (s *Store) OpenSubjects(ctx context.Context, q Querier, after string, giveUp, limit int) (states []SubjectState, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT `+subjectColumns+` FROM subjects
-WHERE want_gen > done_gen AND key > $1 AND attempts < $2 ORDER BY key LIMIT $3`, after, giveUp, limit)
+WHERE (want_gen > done_gen OR recheck_at IS NOT NULL) AND key > $1 AND attempts < $2 ORDER BY key LIMIT $3`, after, giveUp, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list open subjects: %w", err)
 	}

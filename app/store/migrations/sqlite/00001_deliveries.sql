@@ -38,7 +38,7 @@ CREATE TABLE subjects (
     attempts     BIGINT    NOT NULL DEFAULT 0,
     updated_at   TIMESTAMP NOT NULL
 );
-CREATE INDEX subjects_open ON subjects (key) WHERE want_gen > done_gen;
+CREATE INDEX subjects_open ON subjects (key) WHERE want_gen > done_gen OR recheck_at IS NOT NULL;
 CREATE INDEX subjects_by_time ON subjects (updated_at);
 
 -- What we know of pull requests, to find them by head (case 61).
