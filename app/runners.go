@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/countersign/countersign/app/queue"
 	"github.com/countersign/countersign/handlers"
@@ -71,11 +72,7 @@ func headRunner(e *session.Engine, repos repoFinder) queue.Runner {
 		if err != nil {
 			return queue.Outcome{}, err
 		}
-		var wakes []queue.Wake
-		for _, p := range out.Wake {
-			wakes = append(wakes, queue.Wake{Subject: handlers.PullSubject(p.Repo.ID, p.Number), NotBefore: out.NotBefore})
-		}
-		return queue.Outcome{Wake: wakes}, nil
+		return queue.Outcome{Wake: wakesFor(out.Wake, out.NotBefore)}, nil
 	}
 }
 
@@ -84,8 +81,17 @@ func noteRunner(e *session.Engine) queue.Runner {
 		if len(t.Events) == 0 {
 			return queue.Outcome{}, nil
 		}
-		return queue.Outcome{}, e.Note(ctx, t.Events[0].Repo, eventsOf(t.Events))
+		pulls, err := e.Note(ctx, t.Events[0].Repo, eventsOf(t.Events))
+		return queue.Outcome{Wake: wakesFor(pulls, time.Time{})}, err
 	}
+}
+
+func wakesFor(pulls []forge.PullRef, notBefore time.Time) []queue.Wake {
+	var out []queue.Wake
+	for _, p := range pulls {
+		out = append(out, queue.Wake{Subject: handlers.PullSubject(p.Repo.ID, p.Number), NotBefore: notBefore})
+	}
+	return out
 }
 
 // subjectParts splits "kind:REPOID:REST".

@@ -43,8 +43,12 @@ type Settings struct {
 	// that a burst of pushes becomes one more session and not fifty.
 	Settle time.Duration
 	// Workers is how many pull requests are worked on at the same time.
-	Workers  int
-	LogLevel string
+	Workers int
+	// WritesPerMinute paces what is written to GitHub for one installation.
+	// GitHub's secondary limit is about 80 content-creating calls a minute; an
+	// Enterprise Server without rate limits takes more.
+	WritesPerMinute int
+	LogLevel        string
 }
 
 // setting is one row of the table: how it is called, what it defaults to, how
@@ -98,14 +102,8 @@ func table() []setting {
 		}},
 		{name: "COUNTERSIGN_DEBOUNCE", fallback: "10s", doc: "how long a head's CI events are gathered before the gate is recomputed", set: durationInto(func(s *Settings) *time.Duration { return &s.Debounce }, 0, 5*time.Minute)},
 		{name: "COUNTERSIGN_SETTLE", fallback: "2s", doc: "how long a pull request rests after a push superseded its session", set: durationInto(func(s *Settings) *time.Duration { return &s.Settle }, 0, time.Minute)},
-		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: func(s *Settings, v string) error {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < 1 || n > 256 {
-				return errors.New("want a number from 1 to 256")
-			}
-			s.Workers = n
-			return nil
-		}},
+		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: countInto(func(s *Settings) *int { return &s.Workers }, 256)},
+		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "check runs written a minute for one installation (GitHub's own limit is about 80)", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 100_000)},
 		{name: "LOG_LEVEL", fallback: "info", doc: "debug, info, warn or error", set: func(s *Settings, v string) error {
 			if !slices.Contains([]string{"debug", "info", "warn", "error"}, v) {
 				return errors.New("want debug, info, warn or error")
@@ -130,6 +128,17 @@ func Reference() []Doc {
 		out = append(out, d)
 	}
 	return out
+}
+
+func countInto(field func(*Settings) *int, most int) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > most {
+			return fmt.Errorf("want a number from 1 to %d", most)
+		}
+		*field(s) = n
+		return nil
+	}
 }
 
 func urlInto(field func(*Settings) *string) func(*Settings, string) error {

@@ -136,8 +136,8 @@ func (q *Queue) reclaim(ctx context.Context, tx *sql.Tx) (int64, error) {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM river_leader`); err != nil {
 		return 0, fmt.Errorf("clear the leader of the jobs: %w", err)
 	}
-	res, err := tx.ExecContext(ctx, `UPDATE river_job SET state = 'available', scheduled_at = $1 WHERE state = 'running'`,
-		riverTime(q.store.Now()))
+	// Their time stays what it was: they had begun, so they come first again.
+	res, err := tx.ExecContext(ctx, `UPDATE river_job SET state = 'available' WHERE state = 'running'`)
 	if err != nil {
 		return 0, fmt.Errorf("reclaim running jobs: %w", err)
 	}

@@ -184,6 +184,28 @@ func (s *Store) LearnSources(ctx context.Context, repoID int64, sources []sessio
 	return nil
 }
 
+// FailedPulls implements session.Store.
+func (s *Store) FailedPulls(ctx context.Context, installation int64, limit int) (out []forge.PullRef, err error) {
+	rows, err := s.db.QueryContext(ctx, `
+		SELECT r.id, r.owner, r.name, r.installation, s.pull
+		FROM sessions s JOIN repos r ON r.id = s.repo_id
+		WHERE r.installation = $1 AND s.status = $2
+		  AND NOT EXISTS (SELECT 1 FROM sessions n WHERE n.repo_id = s.repo_id AND n.pull = s.pull AND n.id > s.id)
+		ORDER BY s.id DESC LIMIT $3`, installation, string(session.Failed), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list the failed sessions of installation %d: %w", installation, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var p forge.PullRef
+		if err := rows.Scan(&p.Repo.ID, &p.Repo.Owner, &p.Repo.Name, &p.Repo.Installation, &p.Number); err != nil {
+			return nil, fmt.Errorf("list the failed sessions of installation %d: %w", installation, err)
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
 // SessionRecords implements session.Store.
 func (s *Store) SessionRecords(ctx context.Context, sessionID string) ([]trail.Type, error) {
 	records, err := s.FindTrail(ctx, trail.Query{SessionID: sessionID})

@@ -88,7 +88,7 @@ func newSite(t *testing.T) *site {
 	s.env = append(os.Environ(),
 		"LISTEN_ADDR=127.0.0.1:0", "GITHUB_V3_API_URL="+url, "GITHUB_V4_API_URL="+url+"/graphql", "GITHUB_WEB_URL="+url,
 		"GITHUB_APP_INTEGRATION_ID=4711", "GITHUB_APP_WEBHOOK_SECRET="+hookSecret, "GITHUB_APP_PRIVATE_KEY_FILE="+key,
-		"COUNTERSIGN_DATABASE="+s.db, "COUNTERSIGN_MODE=auto", "COUNTERSIGN_DEBOUNCE=50ms", "COUNTERSIGN_SETTLE=100ms",
+		"COUNTERSIGN_DATABASE="+s.db, "COUNTERSIGN_MODE=auto", "COUNTERSIGN_DEBOUNCE=50ms", "COUNTERSIGN_SETTLE=100ms", "COUNTERSIGN_WRITES_PER_MINUTE=100000",
 	)
 	return s
 }
@@ -165,10 +165,21 @@ func (s *site) until(what string, cond func() bool) {
 	for !cond() {
 		select {
 		case <-deadline.C:
-			s.t.Fatalf("waited %s for %s", patience, what)
+			s.t.Fatalf("waited %s for %s; our checks:\n%s", patience, what, s.state())
 		case <-tick.C:
 		}
 	}
+}
+
+// state lists our checks, for a failure's message.
+func (s *site) state() string {
+	var b strings.Builder
+	for _, run := range s.repo.AllCheckRuns() {
+		if run.AppID == s.app.ID() && b.Len() < 4<<10 {
+			fmt.Fprintf(&b, "%s %d %q %s %s\n", run.HeadSHA[:7], run.ID, run.Output.Title, run.Status, run.Conclusion)
+		}
+	}
+	return b.String()
 }
 
 // open opens n docs-only pull requests.

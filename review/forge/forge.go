@@ -321,4 +321,7 @@ type Host interface {
 	Client(installation int64) (Client, error)
 	// AppID is our App's id: checks of this App are our own.
 	AppID() int64
+	// Forget drops what is remembered of an installation's rights, after it was
+	// refused something that its owner may have granted meanwhile.
+	Forget(installation int64)
 }

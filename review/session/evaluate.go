@@ -177,8 +177,11 @@ func known(p forge.Pull) KnownPull {
 // no reviewer ran, and the gate does what its table says of that.
 func (r *run) review(pull forge.Pull) {
 	reason := "no provider configured"
-	if pull.Draft {
+	switch {
+	case pull.Draft:
 		reason = "draft"
+	case r.s.Evidence.DocsOnly && !r.s.Assessment.ReviewRequired:
+		reason = "documentation needs none once a check has passed"
 	}
 	result := review.ReviewerResult{Status: review.ReviewerNotRun, Reason: reason}
 	r.s.Evidence.Reviewers = append(r.s.Evidence.Reviewers, result)

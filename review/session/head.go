@@ -119,11 +119,28 @@ func chainFor(repo forge.Repo, pulls []forge.PullRef) trail.Chain {
 }
 
 // Note records deliveries that nothing acts on yet, in the chain of their
-// repository or installation.
-func (e *Engine) Note(ctx context.Context, repo forge.Repo, events []Event) error {
+// repository or installation. When an installation may do more than before, it
+// answers the pull requests whose last session failed there (cases 72 and 73).
+func (e *Engine) Note(ctx context.Context, repo forge.Repo, events []Event) ([]forge.PullRef, error) {
 	chain := trail.RepoChain(repo.ID)
 	if repo.ID == 0 {
 		chain = trail.InstallationChain(repo.Installation)
 	}
-	return e.recordEvents(ctx, chain, repo, "", events)
+	regained := false
+	for _, ev := range events {
+		regained = regained || (ev.Name == "installation" && (ev.Action == "new_permissions_accepted" || ev.Action == "unsuspend"))
+	}
+	if !regained {
+		return nil, e.recordEvents(ctx, chain, repo, "", events)
+	}
+	e.o.Host.Forget(repo.Installation)
+	pulls, err := e.o.Store.FailedPulls(ctx, repo.Installation, maxRegained)
+	if err != nil {
+		return nil, err
+	}
+	return pulls, e.recordEvents(ctx, chain, repo, "", events)
 }
+
+// maxRegained bounds the pull requests that one event brings back; any further
+// ones come with their next event.
+const maxRegained = 500

@@ -132,6 +132,9 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failGrace)
 	defer cancel()
 	final := permanent(cause)
+	if forge.IsKind(cause, forge.KindForbidden) {
+		r.o.Host.Forget(r.turn.Pull.Repo.Installation)
+	}
 	retrying := !final && !r.turn.LastAttempt
 	r.note("G0", trail.TypeRunError, runError{Error: cause.Error(), Retrying: retrying, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	r.s.Status = Failed

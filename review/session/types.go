@@ -146,6 +146,9 @@ type Store interface {
 	// Sources and LearnSources keep which workflow reports which name.
 	Sources(ctx context.Context, repoID int64) ([]Source, error)
 	LearnSources(ctx context.Context, repoID int64, sources []Source) error
+	// FailedPulls lists pull requests of an installation whose newest session
+	// failed, newest first.
+	FailedPulls(ctx context.Context, installation int64, limit int) ([]forge.PullRef, error)
 	// SessionRecords lists the types of record that a session wrote.
 	SessionRecords(ctx context.Context, sessionID string) ([]trail.Type, error)
 }

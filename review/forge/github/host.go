@@ -110,6 +110,19 @@ func (h *Host) wire(o Options) http.RoundTripper {
 // AppID is our App's id.
 func (h *Host) AppID() int64 { return h.appID }
 
+// Forget drops the installation's token: a token keeps the permissions that it
+// was made with, so one made before the owner granted more goes on being refused
+// (case 73). A token that is being minted right now is fresh enough.
+func (h *Host) Forget(installation int64) {
+	inst := h.state.get(installation)
+	select {
+	case inst.turn <- struct{}{}:
+		inst.token = token{}
+		inst.unlock()
+	default:
+	}
+}
+
 // Client returns the client of an installation. Clients are cheap: what is
 // worth keeping is kept in the Host.
 func (h *Host) Client(installation int64) (forge.Client, error) {

@@ -12,6 +12,7 @@ CREATE TABLE sessions (
     updated_at TIMESTAMP NOT NULL
 );
 CREATE INDEX sessions_by_pull ON sessions (repo_id, pull, id);
+CREATE INDEX sessions_failed ON sessions (id) WHERE status = 'failed';
 
 -- What is remembered of a commit that checks report on.
 CREATE TABLE heads (
