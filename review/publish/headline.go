@@ -138,6 +138,22 @@ func failedChecks(v View) string {
 	return plural(len(causes), "check", "checks") + " failed"
 }
 
+// causeName is what a cause is about, as people know it. A requirement's key also
+// says which app is meant, where the branch's rules name one.
+func causeName(c review.Cause) string {
+	if name, _, ok := cutLast(c.Key, " (app "); ok && !strings.HasPrefix(c.Text, c.Key) && strings.HasPrefix(c.Text, name+" ") {
+		return name
+	}
+	return c.Key
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
 // checkBehind finds the check that a cause is about: by name, and by address where
 // several share the name.
 func checkBehind(v View, c review.Cause) (review.CheckResult, bool) {
@@ -195,7 +211,7 @@ func unreadEvidence(v View) string {
 func missingChecks(v View) string {
 	causes := v.Outcome.Causes.Of(review.RuleChecksMissing)
 	if len(causes) == 1 {
-		return clip(plain(causes[0].Key), 40) + " never reported"
+		return clip(plain(causeName(causes[0])), 40) + " never reported"
 	}
 	return plural(max(1, len(causes)), "required check", "required checks") + " never reported"
 }

@@ -14,7 +14,7 @@ func nextStep(v View) string {
 	case StateDraft:
 		return "mark the pull request as ready for review; it is decided then." + observeNote(v)
 	case StatePaused:
-		return "someone with write access comments `/review resume`." + observeNote(v)
+		return ifCommands(v, "someone with write access comments `/review resume`.", "re-run this check.") + observeNote(v)
 	case StateSuperseded:
 		if v.SupersededBy == "" {
 			return "look at the check on the newer head; this one was given up."
@@ -26,6 +26,14 @@ func nextStep(v View) string {
 		return failedNext(v.Failure)
 	}
 	return "nothing to do. The pull request is being read, and this check updates by itself."
+}
+
+// ifCommands chooses what to advise: nobody is sent to a command that is not read.
+func ifCommands(v View, with, without string) string {
+	if v.Commands {
+		return with
+	}
+	return without
 }
 
 func failedNext(f *Failure) string {
@@ -124,7 +132,7 @@ func authorSteps(v View) []string {
 		steps = append(steps, "add "+names(causes))
 	}
 	if fired(v, review.RuleCoverageMissing) && len(steps) == 0 {
-		steps = append(steps, "split the change, or comment `/review full`, so that every file is inspected")
+		steps = append(steps, "split the change"+ifCommands(v, ", or comment `/review full`,", "")+" so that every file is inspected")
 	}
 	return steps
 }
@@ -162,7 +170,7 @@ func checkNames(v View, causes []review.Cause) string {
 			out = append(out, plural(len(causes)-shown, "more check", "more checks"))
 			break
 		}
-		out = append(out, link(code(c.Key), c.URL, hostOf(v.PullURL)))
+		out = append(out, link(code(causeName(c)), c.URL, hostOf(v.PullURL)))
 	}
 	if len(out) == 0 {
 		return "the checks"
@@ -192,8 +200,8 @@ func pendingNext(v View) string {
 		things = []string{"what is listed below"}
 	}
 	s := "nothing to do yet; waiting for " + join(things, "and") + ". This check updates by itself."
-	if human := humanSteps(v); len(human) > 0 {
-		s += " After that " + strings.Join(human, " ")
+	if len(firedAt(v, review.NeedsHuman)) > 0 {
+		s += " After that " + strings.Join(humanSteps(v), " ")
 	}
 	return s
 }
@@ -202,8 +210,11 @@ func humanNext(v View) string {
 	if fired(v, review.RuleEvidenceMissing) {
 		return "nothing can be approved before it is read; it is tried again. To try now, re-run this check."
 	}
-	if steps := humanSteps(v); len(steps) > 0 {
-		return strings.Join(steps, " ")
+	if steps := strings.Join(humanSteps(v), " "); steps != "" {
+		if fired(v, review.RuleChecksMissing) {
+			return "get " + checkNames(v, v.Outcome.Causes.Of(review.RuleChecksMissing)) + " to report, by a run or a push. Without it " + steps
+		}
+		return steps
 	}
 	return "a person looks at what is listed below."
 }
@@ -211,6 +222,9 @@ func humanNext(v View) string {
 // humanSteps are what people do for the rules that wait for them: answer what is
 // asked, then take responsibility for what can be accepted.
 func humanSteps(v View) []string {
+	if !v.Commands {
+		return []string{"a person reads the change, and whoever may bypass the rules of " + code(v.BaseRef) + " merges it: an approval cannot be given to this check yet."}
+	}
 	var steps []string
 	if fired(v, review.RuleApprovalMissing) {
 		steps = append(steps, approverWords(v)+" reads the change and comments `/review approve REASON`.")

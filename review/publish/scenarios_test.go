@@ -23,7 +23,7 @@ func repo() forge.Repo { return forge.Repo{ID: 42, Owner: "acme", Name: "api", I
 func base() publish.View {
 	return publish.View{
 		Pull: forge.PullRef{Repo: repo(), Number: 7}, PullURL: "https://github.com/acme/api/pull/7",
-		BaseRef: "main", HeadSHA: headA, SessionID: "01J9ZQ4C8Z0000000000000007", State: publish.StateInProgress,
+		BaseRef: "main", HeadSHA: headA, SessionID: "01J9ZQ4C8Z0000000000000007", State: publish.StateInProgress, Commands: true,
 		PolicySource: "acme/countersign-policies service + this repository", PolicyRevision: "8c1f02d94b",
 		TrailHead: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 	}
@@ -189,6 +189,26 @@ func scenarios() []scenario {
 		one("not-reviewed-high", "High · not reviewed · no provider configured", completed, "action_required", decided(unreviewed(assessed(risk.High, authSignals()...)))),
 		one("not-reviewed-low", "Low · not reviewed · no provider configured", completed, "neutral",
 			decided(unreviewed(assessed(risk.Low, risk.Signal{Rule: "docs-only", Files: []string{"README.md"}})))),
+		one("no-commands", "High · not reviewed · no provider configured", completed, "action_required",
+			withoutCommands(decided(unreviewed(assessed(risk.High, authSignals()...))))),
+		one("no-commands-waiting", "High · waiting for build, then a person · not reviewed", working, "",
+			func() publish.View {
+				v := withChecks(unreviewed(assessed(risk.High, authSignals()...)), check("test", "success"))
+				v.Evidence.Checks.WaitOver = false
+				v.Evidence.Checks.Required = []review.RequiredCheck{{Name: "build", Source: "ruleset", AppIDs: []int64{15368}}}
+				return withoutCommands(decided(v))
+			}()),
+		one("docs-only-failed", "Low · changes requested · build failed", completed, "failure", func() publish.View {
+			v := unreviewed(withChecks(assessed(risk.Low, risk.Signal{Rule: "docs-only", Files: []string{"README.md"}}), check("build", "failure")))
+			v.Evidence.DocsOnly = true
+			v.Evidence.Reviewers[0].Reason = "documentation needs none once a check has passed"
+			return decided(v)
+		}()),
+		one("renamed", "High · not reviewed · no provider configured", completed, "action_required", func() publish.View {
+			v := unreviewed(assessed(risk.High, risk.Signal{Rule: "ci", Floor: risk.High, Files: []string{".github/workflows/release.yml"}}))
+			v.Assessment.Files = []risk.FileRisk{{Path: "docs/notes.txt", PreviousPath: ".github/workflows/release.yml", NeedsReview: true}}
+			return decided(v)
+		}()),
 		one("no-checks-ran", "Medium · approved · no checks ran", completed, "success", decided(withChecks(reviewed(assessed(risk.Medium))))),
 		one("docs-only", "Low · approved · docs only, checks green", completed, "success", func() publish.View {
 			v := assessed(risk.Low, risk.Signal{Rule: "docs-only", Files: []string{"README.md"}})
@@ -263,6 +283,11 @@ func undecidedScenarios() []scenario {
 			return v
 		}()),
 	}
+}
+
+func withoutCommands(v publish.View) publish.View {
+	v.Commands = false
+	return v
 }
 
 func in(v publish.View, s publish.State) publish.View {

@@ -81,8 +81,16 @@ func unknownSection(v View) string {
 		return ""
 	}
 	l := newLines(unknownBudget)
-	for _, id := range v.Assessment.Unknown {
-		l.add("- " + code(id) + " could not be evaluated for this patch")
+	if ids := v.Assessment.Unknown; len(ids) > 0 {
+		var list []string
+		for i, id := range ids {
+			if i == MaxList {
+				list = append(list, count(len(ids)-MaxList)+" more")
+				break
+			}
+			list = append(list, code(id))
+		}
+		l.add("- " + join(list, "and") + " could not be evaluated for this patch")
 	}
 	for _, p := range v.Assessment.Problems {
 		l.add("- " + prose(p))
@@ -94,7 +102,7 @@ func unknownSection(v View) string {
 // approveSection says who can approve, and how, while a person's word would change
 // anything.
 func approveSection(v View) string {
-	if v.State != StateDecided || v.Outcome.Gate.Decision == review.Blocked {
+	if v.State != StateDecided || v.Outcome.Gate.Decision == review.Blocked || !v.Commands {
 		return ""
 	}
 	l := newLines(approveBudget)
@@ -102,7 +110,7 @@ func approveSection(v View) string {
 		l.add("- `/review approve REASON` by " + approverWords(v))
 	}
 	for _, id := range v.Outcome.Gate.Fired {
-		if r, known := review.Explain(id); known && r.Acceptable {
+		if r, known := review.Explain(id); known && r.Acceptable && r.Ceiling(v.Outcome.Facts) != review.NotReviewed {
 			l.add("- `/review accept " + string(id) + " REASON` by someone with write access")
 		}
 	}
@@ -125,7 +133,7 @@ func lastLine(v View) string {
 	if l := recapLink(v, "recap"); l != "" {
 		parts = append(parts, l)
 	}
-	if v.State == StateDecided {
+	if v.State == StateDecided && v.Commands {
 		parts = append(parts, "`/review explain RULE` tells what a rule means")
 	}
 	if head := first(v.TrailHead, 12); len(head) == 12 && strings.Trim(head, "0123456789abcdef") == "" {

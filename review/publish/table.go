@@ -47,7 +47,7 @@ func riskCell(v View) string {
 			parts = append(parts, "and "+count(len(v.Assessment.Signals)-i)+" more")
 			break
 		}
-		text := signalText(s)
+		text := signalText(v, s)
 		size += len(text)
 		parts = append(parts, text)
 	}
@@ -58,18 +58,29 @@ func riskCell(v View) string {
 	return cell
 }
 
-func signalText(s risk.Signal) string {
+func signalText(v View, s risk.Signal) string {
 	text := code(s.Rule)
 	switch {
 	case len(s.Files) == 1:
-		text += " " + code(s.Files[0])
+		text += " " + bothNames(v, s.Files[0])
 	case len(s.Files) > 1:
-		text += " " + code(s.Files[0]) + " and " + plural(len(s.Files)-1, "other", "others")
+		text += " " + bothNames(v, s.Files[0]) + " and " + plural(len(s.Files)-1, "other", "others")
 	}
 	if s.Detail != "" {
 		text += " " + escapeWithin(clip(visible(s.Detail), maxNameBytes), maxNameMarkup)
 	}
 	return text
+}
+
+// bothNames is a file, with both its names where it was renamed: a rule may have
+// looked at either.
+func bothNames(v View, path string) string {
+	for _, f := range v.Assessment.Files {
+		if f.PreviousPath != "" && f.PreviousPath != f.Path && (f.Path == path || f.PreviousPath == path) {
+			return code(f.PreviousPath) + " → " + code(f.Path)
+		}
+	}
+	return code(path)
 }
 
 func reviewerCell(v View) string {

@@ -188,7 +188,7 @@ func pendingChecks(v View) string {
 	var names []string
 	for _, c := range causes {
 		if c.Kind == review.CauseCheck {
-			names = append(names, c.Key)
+			names = append(names, causeName(c))
 		}
 	}
 	switch n := max(v.Outcome.Causes.Checks.Pending, len(names)); {
@@ -209,6 +209,9 @@ func reviewState(v View) string {
 	case review.ReviewSettled:
 		return "docs only"
 	case review.ReviewNotRun, review.ReviewFailed:
+		if v.Evidence.DocsOnly && !v.Assessment.ReviewRequired {
+			return "docs only"
+		}
 		return "not reviewed"
 	}
 	return ""

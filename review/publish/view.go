@@ -122,6 +122,9 @@ type View struct {
 	TrailHead string `json:"trail_head,omitempty"`
 	// RecapURL is our own page about the session.
 	RecapURL string `json:"recap_url,omitempty"`
+	// Commands: what people write in comments is read. Without it nothing advises
+	// a command.
+	Commands bool `json:"commands,omitempty"`
 	// Approvers are who can give what is missing: "@acme/platform". None: anyone
 	// with write access who is not the author.
 	Approvers []string `json:"approvers,omitempty"`

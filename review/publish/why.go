@@ -25,7 +25,7 @@ func why(v View) string {
 	}
 	var others []review.RuleID
 	for _, id := range v.Outcome.Gate.Fired {
-		if !slices.Contains(deciding, id) {
+		if !slices.Contains(deciding, id) && !blocksNothing(v, id) {
 			others = append(others, id)
 		}
 	}
@@ -36,6 +36,12 @@ func why(v View) string {
 		b.WriteString("\nBy people\n" + people)
 	}
 	return b.String()
+}
+
+// blocksNothing: nobody has to act on the rule, and the table says what it says.
+func blocksNothing(v View, id review.RuleID) bool {
+	r, known := review.Explain(id)
+	return known && r.Ceiling(v.Outcome.Facts) == review.NotReviewed
 }
 
 func whyUndecided(v View) string {
@@ -68,7 +74,7 @@ func becauseOf(d review.Decision) string {
 func whyApproved(v View) string {
 	switch v.Outcome.Gate.Basis {
 	case review.BasisSettled:
-		return "Approved because only documentation changes and nothing is left that a model could find; no model was called.\n"
+		return "Approved because only documentation changes and the checks passed; no model was called.\n"
 	case review.BasisAcceptance:
 		return "Approved because people took responsibility for what is listed below.\n"
 	}
@@ -168,8 +174,8 @@ func causeText(v View, id review.RuleID, c review.Cause) string {
 			return prose(f.Title) + ", " + place(v, f)
 		}
 	}
-	if rest, ok := strings.CutPrefix(c.Text, c.Key); ok && c.Key != "" && c.Kind != review.CauseOther {
-		return link(code(c.Key), c.URL, host) + prosePart(rest)
+	if rest, ok := strings.CutPrefix(c.Text, causeName(c)); ok && c.Key != "" && c.Kind != review.CauseOther {
+		return link(code(causeName(c)), c.URL, host) + prosePart(rest)
 	}
 	if c.URL != "" {
 		return prose(c.Text) + " (" + link("where", c.URL, host) + ")"
@@ -241,10 +247,10 @@ func askText(v View, c review.Cause) string {
 // checkText says how a check stands, and when it ended: "3 minutes ago" would be
 // wrong for whoever reads it later.
 func checkText(v View, id review.RuleID, c review.Cause) string {
-	name := link(code(c.Key), c.URL, hostOf(v.PullURL))
+	name := link(code(causeName(c)), c.URL, hostOf(v.PullURL))
 	r, ok := checkBehind(v, c)
 	if !ok {
-		rest, _ := strings.CutPrefix(c.Text, c.Key)
+		rest, _ := strings.CutPrefix(c.Text, causeName(c))
 		return name + prosePart(rest)
 	}
 	if id == review.RuleChecksPending {
