@@ -6,6 +6,10 @@ LINT    := $(BIN)/golangci-lint
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 
+# The npm packages in which GitHub's descriptions of its APIs are published.
+OCTOKIT_OPENAPI := 23.0.2
+OCTOKIT_GRAPHQL := 15.26.1
+
 .PHONY: demo test bench lint build run generate github-api fuzz clean
 
 demo: build ## the main job, against a GitHub of its own; KEEP=1 leaves it up
@@ -32,6 +36,15 @@ run: build ## serve; settings from the environment (README)
 
 generate:
 	$(GO) generate ./...
+
+github-api: ## GitHub's API descriptions once more, from the packages above (needs npm)
+	@set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	npm pack --silent --pack-destination "$$tmp" @octokit/openapi@$(OCTOKIT_OPENAPI) @octokit/graphql-schema@$(OCTOKIT_GRAPHQL) >/dev/null; \
+	tar -xzf "$$tmp/octokit-openapi-$(OCTOKIT_OPENAPI).tgz" -C "$$tmp" package/generated/api.github.com.json; \
+	tar -xzf "$$tmp/octokit-graphql-schema-$(OCTOKIT_GRAPHQL).tgz" -C "$$tmp" package/schema.graphql; \
+	$(GO) run ./app/githubsim/apicheck/reduce -version $(OCTOKIT_OPENAPI) -openapi "$$tmp/package/generated/api.github.com.json" \
+	  -ops testdata/github/ops.txt -hooks testdata/github/hooks.txt -out testdata/github/api-reduced.json; \
+	$(GO) run ./app/githubsim/apicheck/reduce -graphql "$$tmp/package/schema.graphql" -out app/githubsim/schema.graphql.gz
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for p in $$($(GO) list ./...); do \

@@ -72,12 +72,15 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
+// maxPerPage is the largest page of a list.
+const maxPerPage = 100
+
 // page cuts a list of n items to the page asked for (30 an answer, 100 at most) and sets the Link header.
 func (c *call) page(n int) (from, to int) { return c.pageOf(n, 30) }
 
 func (c *call) pageOf(n, size int) (from, to int) {
 	if v, err := strconv.Atoi(c.query("per_page")); err == nil && v > 0 {
-		size = min(v, 100)
+		size = min(v, maxPerPage)
 	}
 	page := 1
 	if v, err := strconv.Atoi(c.query("page")); err == nil && v > 0 {

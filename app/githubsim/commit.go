@@ -210,11 +210,29 @@ func (r *Repo) Reset(branch, at string) error {
 	return r.moveBranch(branch, c.SHA, true, r.defaultAuthor())
 }
 
-// DeleteBranch removes a branch; pull requests from it stay as they are.
-func (r *Repo) DeleteBranch(name string) {
+// DeleteBranch removes a branch. It sends push with deleted: true, and closes the open pull requests
+// from and into it, as GitHub does.
+func (r *Repo) DeleteBranch(name string) error {
 	r.sim.mu.Lock()
 	defer r.sim.mu.Unlock()
+	if r.branches[name] == "" || name == r.defaultBranch {
+		return fmt.Errorf("delete branch %s of %s: want a branch that exists and is not the default one", name, r.fullName())
+	}
+	return r.dropBranch(name, r.defaultAuthor())
+}
+
+func (r *Repo) dropBranch(name string, by *account) error {
+	before := r.branches[name]
 	delete(r.branches, name)
+	errs := []error{r.sendRepo("push", "", by, r.deletionPayload(name, before, by), nil)}
+	for _, base := range r.sim.repoList {
+		for _, p := range base.pulls {
+			if p.state == "open" && (p.headRepo == r && p.headRef == name || base == r && p.baseRef == name) {
+				errs = append(errs, p.close(by))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Branch is the commit a branch points at, or "".

@@ -14,6 +14,9 @@ import (
 // maxContents is the largest file the contents API shows inline; larger ones come without content.
 const maxContents = 1 << 20
 
+// maxFolder is how many entries of a folder the contents API shows at most, without a word about the rest.
+const maxFolder = 1000
+
 func contentRoutes() []route {
 	return []route{
 		{"GET /repos/{owner}/{repo}/contents", anyToken, "contents:read", getContents},
@@ -51,7 +54,7 @@ func getContents(c *call) (*reply, error) {
 			return nil, err
 		}
 		out := []obj{}
-		for _, one := range entries {
+		for _, one := range entries[:min(len(entries), maxFolder)] {
 			one.Path = path.Join(e.Path, one.Path)
 			item, err := c.contentEntry(one, ref, false)
 			if err != nil {
@@ -72,6 +75,9 @@ func getContents(c *call) (*reply, error) {
 				real.Path, e = e.Path, real
 			}
 		}
+	}
+	if e.Size > c.sim.opts.MaxBlobBytes {
+		return nil, c.blobTooLarge()
 	}
 	if c.accepts("raw") && e.Type == "blob" {
 		data, err := c.repo.store.Blob(e.SHA)
@@ -204,6 +210,9 @@ func getBlob(c *call) (*reply, error) {
 	if err != nil {
 		return nil, notFound()
 	}
+	if len(data) > c.sim.opts.MaxBlobBytes {
+		return nil, c.blobTooLarge()
+	}
 	if c.accepts("raw") {
 		return &reply{raw: nonNil(data), ctype: "application/vnd.github.raw; charset=utf-8"}, nil
 	}
@@ -211,6 +220,13 @@ func getBlob(c *call) (*reply, error) {
 		"sha": id, "node_id": "B_kwDO" + id[:20], "size": len(data), "url": c.repo.apiURL() + "/git/blobs/" + id,
 		"content": base64Lines(data), "encoding": "base64",
 	})
+}
+
+// blobTooLarge is the refusal of a file over 100 MB.
+func (c *call) blobTooLarge() *apiError {
+	return refuse(http.StatusForbidden, "This API returns blobs up to 100 MB in size. The requested blob is too large to fetch via the API, "+
+		"but you can always clone the repository via Git in order to obtain the blob.",
+		obj{"resource": "Blob", "field": "data", "code": "too_large"})
 }
 
 // isBinary is git's rule: a NUL in the first 8,000 bytes.

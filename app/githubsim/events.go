@@ -210,6 +210,15 @@ func (r *Repo) pushPayload(branch, before, after string, forced bool, by *accoun
 	}, nil
 }
 
+// deletionPayload is the push event of a branch that is gone: no commit, and zeros for one.
+func (r *Repo) deletionPayload(branch, before string, by *account) obj {
+	return obj{
+		"ref": "refs/heads/" + branch, "before": before, "after": zeroSHA, "base_ref": nil, "created": false, "deleted": true, "forced": false,
+		"compare": r.htmlURL() + "/compare/" + before[:12] + "..." + zeroSHA[:12], "commits": []obj{}, "head_commit": nil,
+		"pusher": obj{"name": by.login, "email": by.email}, "repository": r.pushJSON(),
+	}
+}
+
 // pushCommit is a commit in a push event, with the paths it touched against its first parent.
 func (r *Repo) pushCommit(c gitstore.Commit) (obj, error) {
 	parent := gitstore.EmptyTree

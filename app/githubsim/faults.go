@@ -58,10 +58,12 @@ func (l *faultList) clear() {
 	l.all = nil
 }
 
-// match returns the fault that hits this request, if one does.
+// match returns the fault that hits this request, if one does. Every fault of the route counts the
+// request, whichever of them hits: call numbers mean the route's calls.
 func (l *faultList) match(method, path string) (Fault, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var found *faultState
 	for _, f := range l.all {
 		if f.Route != "*" && f.Route != path && f.Route != method+" "+path {
 			continue
@@ -71,13 +73,15 @@ func (l *faultList) match(method, path string) (Fault, bool) {
 		if times == 0 && f.Nth > 0 {
 			times = 1
 		}
-		if f.seen < first || times > 0 && f.hit >= times {
-			continue
+		if found == nil && f.seen >= first && (times == 0 || f.hit < times) {
+			found = f
 		}
-		f.hit++
-		return f.Fault, true
 	}
-	return Fault{}, false
+	if found == nil {
+		return Fault{}, false
+	}
+	found.hit++
+	return found.Fault, true
 }
 
 // serveFaulty answers, or fails on purpose.

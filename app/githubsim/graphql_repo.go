@@ -149,7 +149,7 @@ func (c *call) gqlObject(r *Repo, a gqlexec.Args) (any, error) {
 	}
 	e, err := r.store.Lookup(commit.Tree, strings.Trim(path, "/"))
 	if err != nil {
-		return nil, nil //nolint:nilerr // a path that is not there is null, not an error
+		return nil, nil // a path that is not there is null, not an error
 	}
 	return c.gqlEntryObject(r, e), nil
 }

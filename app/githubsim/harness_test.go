@@ -66,6 +66,13 @@ func newBot(t *testing.T) *bot {
 	return b
 }
 
+// answer sets the status of every answer from now on; the greeting of the installation may be under way.
+func (b *bot) answer(code int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.code = code
+}
+
 func (b *bot) hooks() []hook {
 	b.mu.Lock()
 	defer b.mu.Unlock()

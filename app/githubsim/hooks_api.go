@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 func hookRoutes() []route {
@@ -46,15 +48,35 @@ func (c *call) ours() []Delivery {
 	return out
 }
 
+// listDeliveries pages by cursor and not by number: deliveries arrive while one reads.
 func listDeliveries(c *call) (*reply, error) {
 	all := c.ours()
-	from, to := c.page(len(all))
+	if at := c.query("cursor"); at != "" {
+		id, err := strconv.ParseInt(strings.TrimPrefix(at, cursorPrefix), 10, 64)
+		if err != nil {
+			return nil, refuse(http.StatusUnprocessableEntity, "Invalid cursor")
+		}
+		all = slices.DeleteFunc(all, func(d Delivery) bool { return d.ID > id })
+	}
+	size := 30
+	if v, err := strconv.Atoi(c.query("per_page")); err == nil && v > 0 {
+		size = min(v, maxPerPage)
+	}
+	if len(all) > size {
+		q := c.r.URL.Query()
+		q.Set("cursor", cursorPrefix+strconv.FormatInt(all[size].ID, 10))
+		c.link = "<" + c.sim.url + c.r.URL.Path + "?" + q.Encode() + `>; rel="next"`
+		all = all[:size]
+	}
 	list := []obj{}
-	for _, d := range all[from:to] {
+	for _, d := range all {
 		list = append(list, c.deliveryJSON(d))
 	}
 	return ok(list)
 }
+
+// cursorPrefix begins a cursor, which is the id of the newest delivery of its page.
+const cursorPrefix = "v1_"
 
 func (c *call) delivery() (Delivery, error) {
 	id, err := c.id("delivery_id")

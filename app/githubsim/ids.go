@@ -30,7 +30,7 @@ func (ids idSource) next(kind string) int64 {
 func nodeID(prefix string, id int64) string {
 	var b [9]byte
 	b[0] = 0xce
-	binary.BigEndian.PutUint64(b[1:], uint64(id)) //nolint:gosec // ids are positive
+	binary.BigEndian.PutUint64(b[1:], uint64(id)) // ids are positive
 	return prefix + "_kwDO" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 

@@ -1,6 +1,7 @@
 package githubsim
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/countersign/countersign/app/githubsim/gitstore"
@@ -56,12 +57,16 @@ func (g *MergeGroup) HeadSHA() string { return g.head.SHA }
 // HeadRef is the group's branch, without refs/heads/.
 func (g *MergeGroup) HeadRef() string { return g.headRef }
 
-// Destroy ends the group; reason is merged, invalidated or dequeued. It sends merge_group.destroyed.
+// queue is the account that GitHub's merge queue acts as.
+func (g *MergeGroup) queue() *account { return g.repo.sim.account("github-merge-queue[bot]") }
+
+// Destroy ends the group and its branch; reason is merged, invalidated or dequeued. It sends
+// merge_group.destroyed.
 func (g *MergeGroup) Destroy(reason string) error {
 	g.repo.sim.mu.Lock()
 	defer g.repo.sim.mu.Unlock()
-	delete(g.repo.branches, g.headRef)
-	return g.send("destroyed", reason)
+	err := g.repo.dropBranch(g.headRef, g.queue())
+	return errors.Join(err, g.send("destroyed", reason))
 }
 
 func (g *MergeGroup) payload(action, reason string) obj {
@@ -76,5 +81,5 @@ func (g *MergeGroup) payload(action, reason string) obj {
 }
 
 func (g *MergeGroup) send(action, reason string) error {
-	return g.repo.sendRepo("merge_group", action, g.repo.sim.account("github-merge-queue[bot]"), g.payload(action, reason), nil)
+	return g.repo.sendRepo("merge_group", action, g.queue(), g.payload(action, reason), nil)
 }

@@ -107,7 +107,7 @@ func (r *Repo) PushPayload(app *AppHandle, branch string) ([]byte, error) {
 func (g *MergeGroup) Payload(app *AppHandle, action string) ([]byte, error) {
 	g.repo.sim.mu.Lock()
 	defer g.repo.sim.mu.Unlock()
-	return g.repo.body(app, g.repo.sim.account("github-merge-queue[bot]"), g.payload(action, ""))
+	return g.repo.body(app, g.queue(), g.payload(action, ""))
 }
 
 // Payload builds the body of an installation event.

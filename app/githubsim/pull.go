@@ -75,7 +75,7 @@ func (r *Repo) openPull(spec PullSpec) (*Pull, error) {
 		draft: spec.Draft, closes: slices.Clone(spec.ClosesIssues), association: spec.Association, maintainerCanWrite: head != r,
 	}
 	p.mergeSHA = headSHA
-	p.thread.pull = p
+	p.pull = p
 	for _, name := range spec.Labels {
 		p.labels = append(p.labels, r.label(name))
 	}

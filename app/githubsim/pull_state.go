@@ -111,6 +111,9 @@ func (p *Pull) Reopen() error {
 	if p.merged {
 		return fmt.Errorf("reopen pull request %d of %s: it is merged", p.number, p.repo.fullName())
 	}
+	if p.headRepo.deleted || p.headRepo.branches[p.headRef] == "" || p.repo.branches[p.baseRef] == "" {
+		return fmt.Errorf("reopen pull request %d of %s: its branch is gone", p.number, p.repo.fullName())
+	}
 	p.state, p.closed, p.updated = "open", time.Time{}, p.repo.sim.now()
 	return p.send("reopened", p.author, nil)
 }

@@ -80,6 +80,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxTreeEntries <= 0 {
 		o.MaxTreeEntries = 100_000
 	}
+	if o.MaxBlobBytes <= 0 {
+		o.MaxBlobBytes = 100 << 20
+	}
 	if o.MaxPatchBytes <= 0 {
 		o.MaxPatchBytes = 500_000
 	}
@@ -100,7 +103,7 @@ func (s *Sim) Start() (string, error) {
 	if s.server != nil {
 		return s.url, nil
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("listen for the simulated GitHub: %w", err)
 	}

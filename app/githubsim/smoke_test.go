@@ -46,8 +46,6 @@ func TestEveryRoute(t *testing.T) {
 			return w.gh.Do(ctx, req, nil)
 		}
 	}
-	tree := must(w.repo.File("main", "README.md"))
-	_ = tree
 	rows := []struct {
 		name string
 		call func() (*github.Response, error)

@@ -19,6 +19,8 @@ type Options struct {
 	// MaxTreeEntries is the number of entries after which a recursive tree is cut and marked
 	// `truncated`. 0 means GitHub's 100,000.
 	MaxTreeEntries int
+	// MaxBlobBytes is the size above which a file is shown by no API. 0 means GitHub's 100 MB.
+	MaxBlobBytes int
 	// MaxPatchBytes and MaxPatchLines are the limits above which a file's `patch` is left out.
 	// 0 means 500 kB and 20,000 lines, GitHub's limits for one file.
 	MaxPatchBytes, MaxPatchLines int
@@ -224,7 +226,8 @@ type Fault struct {
 	// Route is a method and template as in the request log, "GET /repos/{owner}/{repo}", a template
 	// for every method, or "*".
 	Route string
-	// Nth is the first matching request hit, from 1; 0 means from the first on.
+	// Nth is the first matching request hit, counted from 1 since the fault was added, those that
+	// another fault hit included; 0 means from the first on.
 	Nth int
 	// Times is how many matching requests are hit; 0 means 1 with Nth set, else all.
 	Times  int

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/countersign/countersign/app" // the binary is built of it: a cached result must not outlive a change
 	"github.com/countersign/countersign/app/githubsim"
 	"github.com/countersign/countersign/app/store"
 	"github.com/countersign/countersign/review/trail"
@@ -38,7 +39,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "countersign")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
@@ -55,7 +56,7 @@ func TestMain(m *testing.M) {
 
 // site is a simulated GitHub and the settings of a process beside it.
 type site struct {
-	t    *testing.T
+	t    testing.TB
 	sim  *githubsim.Sim
 	repo *githubsim.Repo
 	app  *githubsim.AppHandle
@@ -63,7 +64,7 @@ type site struct {
 	env  []string
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{t: t}
 	dir := t.TempDir()
@@ -113,7 +114,7 @@ func (s *site) serve() *process {
 	s.t.Helper()
 	path, err := binary()
 	s.must(err)
-	p := &process{cmd: exec.Command(path, "serve"), done: make(chan error, 1), log: &lockedBuffer{}}
+	p := &process{cmd: exec.CommandContext(context.Background(), path, "serve"), done: make(chan error, 1), log: &lockedBuffer{}}
 	p.cmd.Env = s.env
 	stderr, err := p.cmd.StderrPipe()
 	s.must(err)
@@ -238,6 +239,23 @@ func (s *site) sessions() map[int]int {
 	return out
 }
 
+// BenchmarkIdleMemory is what the process holds once it has worked and waits.
+func BenchmarkIdleMemory(b *testing.B) {
+	s := newSite(b)
+	p := s.serve()
+	pull := s.open(1)[0]
+	s.until("the check", func() bool { return s.decided(pull) })
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	s.must(err)
+	for line := range strings.Lines(string(status)) {
+		var kB float64
+		if _, err := fmt.Sscanf(line, "VmRSS: %f kB", &kB); err == nil {
+			b.ReportMetric(kB/1024, "RSS-MiB")
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
 // 110 acknowledged deliveries, kill -9, restart: none lost, nothing twice.
 func TestKillLosesNothing(t *testing.T) {
 	s := newSite(t)
@@ -354,7 +372,7 @@ func TestStopAndTrail(t *testing.T) {
 func (s *site) run(args ...string) (string, error) {
 	path, err := binary()
 	s.must(err)
-	cmd := exec.Command(path, args...)
+	cmd := exec.CommandContext(context.Background(), path, args...)
 	cmd.Env = s.env
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 // maxQueries bounds the parsed queries that are kept.
@@ -65,6 +66,7 @@ type Response struct {
 // Executor answers queries. It is safe for concurrent use.
 type Executor struct {
 	schema *ast.Schema
+	rules  *rules.Rules
 
 	mu      sync.Mutex
 	queries map[string]*ast.QueryDocument
@@ -76,7 +78,7 @@ func New(text string) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load GraphQL schema: %w", err)
 	}
-	return &Executor{schema: schema, queries: map[string]*ast.QueryDocument{}}, nil
+	return &Executor{schema: schema, rules: rules.NewDefaultRules(), queries: map[string]*ast.QueryDocument{}}, nil
 }
 
 func (e *Executor) parse(query string) (*ast.QueryDocument, gqlerror.List) {
@@ -86,7 +88,7 @@ func (e *Executor) parse(query string) (*ast.QueryDocument, gqlerror.List) {
 	if doc != nil {
 		return doc, nil
 	}
-	doc, errs := gqlparser.LoadQuery(e.schema, query)
+	doc, errs := gqlparser.LoadQueryWithRules(e.schema, query, e.rules)
 	if len(errs) > 0 {
 		return nil, errs
 	}

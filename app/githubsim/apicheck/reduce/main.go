@@ -45,7 +45,7 @@ func run(openapi, ops, hooks, graphql, version, out string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(out, packed, 0o644) //nolint:gosec // a public file of the repository
+		return os.WriteFile(out, packed, 0o644)
 	}
 	keepOps, err := readList(ops)
 	if err != nil {
@@ -63,7 +63,7 @@ func run(openapi, ops, hooks, graphql, version, out string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, reduced, 0o644) //nolint:gosec // a public file of the repository
+	return os.WriteFile(out, reduced, 0o644)
 }
 
 // readList reads one entry a line; # begins a remark.
