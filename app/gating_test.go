@@ -60,9 +60,10 @@ func TestGatingTruth(t *testing.T) {
 				report(w, p.HeadSHA())
 			}
 			want := concluded(tc.conclusion, tc.title)
-			run := w.await(p.HeadSHA(), want)
+			w.await(p.HeadSHA(), want)
 			w.idle()
-			if run = w.ours(p.HeadSHA(), publish.CheckName)[0]; !want(run) {
+			run := w.ours(p.HeadSHA(), publish.CheckName)[0]
+			if !want(run) {
 				t.Errorf("it did not stay: %q %s", run.Output.Title, run.Conclusion)
 			}
 			if !strings.Contains(run.Output.Summary, tc.says) {

@@ -36,7 +36,7 @@ var layers = map[string][]string{
 }
 
 func TestImportsPointDownwards(t *testing.T) {
-	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
 	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -83,7 +83,7 @@ func sign1(secret string, body []byte) string {
 }
 
 func request(body []byte) *http.Request {
-	r := httptest.NewRequest(http.MethodPost, HookPath, bytes.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, HookPath, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-GitHub-Event", "pull_request")
 	r.Header.Set("X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958")
@@ -283,7 +283,7 @@ func TestCase037_LargeBodies(t *testing.T) {
 
 	// Announced or not, what is too large is not read to its end.
 	over := &counter{r: bytes.NewReader(pad(26 << 20))}
-	r := httptest.NewRequest(http.MethodPost, HookPath, over)
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, HookPath, over)
 	r.Header = request([]byte(`{}`)).Header
 	r.ContentLength = -1
 	w = httptest.NewRecorder()
@@ -351,7 +351,7 @@ func FuzzHook(f *testing.F) {
 	f.Add([]byte("\xff\x00"), "star", "x", "application/json; charset=utf-8", true)
 	f.Fuzz(func(t *testing.T, body []byte, event, guid, media string, signed bool) {
 		intake := &recorder{}
-		r := httptest.NewRequest(http.MethodPost, HookPath, bytes.NewReader(body))
+		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, HookPath, bytes.NewReader(body))
 		r.Header.Set("Content-Type", media)
 		r.Header.Set("X-GitHub-Event", event)
 		r.Header.Set("X-GitHub-Delivery", guid)

@@ -116,7 +116,7 @@ func signAll(b *testing.B, payload []byte, url string, n int) []signed {
 }
 
 func deliver(client *http.Client, s signed, guid string) error {
-	req, err := http.NewRequest(http.MethodPost, s.url, bytes.NewReader(s.body))
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.url, bytes.NewReader(s.body))
 	if err != nil {
 		return err
 	}

@@ -110,16 +110,6 @@ func receive[T any](tb testing.TB, ch <-chan T, what string) T {
 	}
 }
 
-// nothing asserts that no value comes for a while.
-func nothing[T any](tb testing.TB, ch <-chan T, during time.Duration, what string) {
-	tb.Helper()
-	select {
-	case v := <-ch:
-		tb.Fatalf("%s: got %v within %s", what, v, during)
-	case <-time.After(during):
-	}
-}
-
 // until polls a condition of the database.
 func until(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -60,6 +61,7 @@ func TestStatementsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer outer.Close()
 	for want := range 5 {
 		var got, inner int
 		if !outer.Next() {
@@ -72,7 +74,7 @@ func TestStatementsAreKept(t *testing.T) {
 			t.Errorf("inner: got %d, %v; want 0", inner, err)
 		}
 	}
-	if err := outer.Close(); err != nil {
+	if err := errors.Join(outer.Err(), outer.Close()); err != nil {
 		t.Error(err)
 	}
 	if err := conn.Close(); err != nil {

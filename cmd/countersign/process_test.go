@@ -154,7 +154,9 @@ func (s *site) serve() *process {
 func (s *site) kill(p *process) {
 	s.t.Helper()
 	s.must(p.cmd.Process.Signal(syscall.SIGKILL))
-	<-p.done
+	if err := <-p.done; err == nil {
+		s.t.Fatal("it ended by itself before it was killed")
+	}
 }
 
 func (s *site) until(what string, cond func() bool) {

@@ -127,7 +127,7 @@ func (k *work) write(ctx context.Context, w forge.CheckWrite, send func(context.
 	again := k.call(ctx, func(ctx context.Context) error { return send(ctx, minimal(w)) })
 	if again != nil {
 		// The second refusal is the one that says what may have happened.
-		return fmt.Errorf("%w (before that, with its text: %v)", again, err)
+		return fmt.Errorf("%w (before that, with its text: %s)", again, err.Error())
 	}
 	k.res.Minimal = true
 	return nil

@@ -111,7 +111,7 @@ func TestCase049_AppTokenIsIssuedInThePast(t *testing.T) {
 			}
 			claims := appClaims(t, f.seen[0].auth)
 			if claims.Issuer != "4711" || claims.IssuedAt.After(time.Now()) {
-				t.Errorf("skew %s: issued %s after GitHub's now", skew, claims.IssuedAt.Sub(time.Now()))
+				t.Errorf("skew %s: issued %s after GitHub's now", skew, time.Until(claims.IssuedAt.Time))
 			}
 			if life := claims.ExpiresAt.Sub(claims.IssuedAt.Time); life > 10*time.Minute || claims.ExpiresAt.Before(time.Now()) {
 				t.Errorf("skew %s: lives %s", skew, life)
@@ -216,7 +216,7 @@ func TestTokenGoesToGitHubOnly(t *testing.T) {
 	})
 	f := &fake{answer: always(200, branchBody)}
 	h := newTestHost(t, f, nil)
-	req, err := http.NewRequest(http.MethodGet, "https://evil.test/", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://evil.test/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
