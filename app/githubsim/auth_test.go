@@ -219,54 +219,39 @@ func TestCase041_Limits(t *testing.T) {
 	}
 }
 
-func TestCase047_Faults(t *testing.T) {
+// TestTokensThatAreTakenBack: by the owner at once, and by the client that is done with one.
+func TestTokensThatAreTakenBack(t *testing.T) {
 	w := newWorld(t, githubsim.Options{})
-	token := "token " + w.sim.UserToken("mona")
-	const route = "GET /repos/{owner}/{repo}"
-	ask := func() int {
-		req := must(http.NewRequestWithContext(context.Background(), http.MethodGet, w.url+"/repos/acme/shop", nil))
-		req.Header.Set("Authorization", token)
-		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	ctx := context.Background()
+	token := func() string {
+		t.Helper()
+		got, _, err := w.asApp.Apps.CreateInstallationToken(ctx, w.inst.ID(), nil)
 		if err != nil {
-			return 0
+			t.Fatal(err)
 		}
-		_ = resp.Body.Close()
-		return resp.StatusCode
+		return got.GetToken()
 	}
-	for name, row := range map[string]struct {
-		fault githubsim.Fault
-		want  []int
-	}{
-		"the first two":  {githubsim.Fault{Route: route, Times: 2, Status: 401}, []int{401, 401, 200}},
-		"the second":     {githubsim.Fault{Route: route, Nth: 2, Status: 502}, []int{200, 502, 200}},
-		"every":          {githubsim.Fault{Route: "*", Status: 500}, []int{500, 500, 500}},
-		"dropped":        {githubsim.Fault{Route: route, Nth: 1, Drop: true}, []int{0, 200, 200}},
-		"late":           {githubsim.Fault{Route: route, Nth: 1, Delay: time.Millisecond}, []int{200, 200, 200}},
-		"another method": {githubsim.Fault{Route: "POST /repos/{owner}/{repo}", Status: 500}, []int{200, 200, 200}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			undo := w.sim.Fail(row.fault)
-			defer undo()
-			w.sim.ResetRequests()
-			for i, want := range row.want {
-				if got := ask(); got != want {
-					t.Errorf("request %d answered %d; want %d", i+1, got, want)
-				}
-			}
-			if log := w.sim.Requests(); len(log) != 3 || log[0].Route != "/repos/{owner}/{repo}" {
-				t.Errorf("request log: %+v; want three of the route", log)
-			}
-		})
+	first, second := token(), token()
+	if _, err := w.client(bearer(first)).Apps.RevokeInstallationToken(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := w.get("/repos/acme/shop", "token "+first); status != http.StatusUnauthorized {
+		t.Errorf("a token given back answers %d; want 401", status)
+	}
+	if status, _ := w.get("/repos/acme/shop", "token "+second); status != http.StatusOK {
+		t.Errorf("the other token answers %d; want 200", status)
+	}
+	w.inst.RevokeTokens()
+	if status, _ := w.get("/repos/acme/shop", "token "+second); status != http.StatusUnauthorized {
+		t.Errorf("after all were revoked: %d; want 401", status)
 	}
 }
 
-// TestFaultAfterTheWork: the comment is there although the caller was told it failed.
-func TestFaultAfterTheWork(t *testing.T) {
-	w := newWorld(t, githubsim.Options{})
-	p := w.pull()
-	w.sim.Fail(githubsim.Fault{Route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments", Nth: 1, Status: 502, After: true})
-	_, resp, err := w.gh.Issues.CreateComment(context.Background(), "acme", "shop", 1, &github.IssueComment{Body: github.String("hi")})
-	if err == nil || resp.StatusCode != http.StatusBadGateway || len(p.Comments()) != 1 {
-		t.Errorf("%v, %d comments; want 502 and one comment", err, len(p.Comments()))
-	}
+// bearer sends a token with every request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
 }

@@ -39,5 +39,7 @@
 // by itself. With Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
 // Faults (Fail) break chosen routes in chosen ways; Requests lists what was asked.
 //
-// Not simulated yet: reviews, review threads and pending reviews, job logs, tarballs, search.
+// Not simulated: reviews, their comments and threads (an event of a review can be sent, and GraphQL
+// shows none), mutations, upload of scan results, job logs, tarballs, search. What the API description
+// names of these is listed in TestDescribedOperations.
 package githubsim

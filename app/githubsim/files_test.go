@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,6 +205,51 @@ func TestCase150_Contents(t *testing.T) {
 		if got != want {
 			t.Errorf("contents of %s are %q; want %q", path, got, want)
 		}
+	}
+}
+
+// TestLargeFilesAndFolders: over 1 MB the JSON form comes without content, over the limit nothing does;
+// a folder shows a thousand entries and says nothing of the rest.
+func TestLargeFilesAndFolders(t *testing.T) {
+	const limit = 2 << 20
+	w := newWorld(t, githubsim.Options{MaxBlobBytes: limit})
+	changes := []githubsim.Change{
+		{Path: "large", Content: strings.Repeat("x", limit)}, {Path: "too-large", Content: strings.Repeat("x", limit+1)},
+	}
+	sha := must(w.repo.Commit("main", "large", githubsim.CommitSpec{Changes: append(changes, many(1_001)...)}))
+	ctx := context.Background()
+	get := func(path string) (*github.RepositoryContent, []*github.RepositoryContent, int) {
+		file, folder, resp, err := w.gh.Repositories.GetContents(ctx, "acme", "shop", path, &github.RepositoryContentGetOptions{Ref: sha})
+		if err != nil && resp == nil {
+			t.Fatal(err)
+		}
+		return file, folder, resp.StatusCode
+	}
+	file, _, _ := get("large")
+	if file.GetEncoding() != "none" || file.GetSize() != limit || *file.Content != "" {
+		t.Errorf("a large file: encoding %q, %d bytes, %d of content; want none, %d and 0", file.GetEncoding(), file.GetSize(), len(*file.Content), limit)
+	}
+	raw, _, err := w.gh.Git.GetBlobRaw(ctx, "acme", "shop", file.GetSHA())
+	if err != nil || len(raw) != limit {
+		t.Errorf("its blob has %d bytes (%v); want %d", len(raw), err, limit)
+	}
+	blob, _, err := w.gh.Git.GetBlob(ctx, "acme", "shop", file.GetSHA())
+	if err != nil || blob.GetEncoding() != "base64" || blob.GetSize() != limit {
+		t.Errorf("its blob as JSON: %s, %d bytes (%v); want base64 and %d", blob.GetEncoding(), blob.GetSize(), err, limit)
+	}
+	if _, _, status := get("too-large"); status != http.StatusForbidden {
+		t.Errorf("contents over the limit answer %d; want 403", status)
+	}
+	tree, _, err := w.gh.Git.GetTree(ctx, "acme", "shop", sha, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(tree.Entries, func(e *github.TreeEntry) bool { return e.GetPath() == "too-large" })
+	if _, resp, _ := w.gh.Git.GetBlobRaw(ctx, "acme", "shop", tree.Entries[i].GetSHA()); resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a blob over the limit answers %d; want 403", resp.StatusCode)
+	}
+	if _, folder, _ := get("d"); len(folder) != 1_000 {
+		t.Errorf("a folder of 1,001 files shows %d; want 1,000", len(folder))
 	}
 }
 

@@ -2,7 +2,10 @@ package githubsim_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-github/v66/github"
@@ -46,6 +49,16 @@ func TestEveryRoute(t *testing.T) {
 			return w.gh.Do(ctx, req, nil)
 		}
 	}
+	w.repo.SetProperty("tier", "1")
+	if err := w.repo.SetCollaborator("ci", "write"); err != nil {
+		t.Fatal(err)
+	}
+	ci := w.client(w.check.Transport(bearer(w.sim.UserToken("ci"))))
+	content, _, _, err := w.gh.Repositories.GetContents(ctx, "acme", "shop", "README.md", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := fmt.Sprintf("repos/acme/shop/check-suites/%d", run.GetCheckSuite().GetID())
 	rows := []struct {
 		name string
 		call func() (*github.Response, error)
@@ -72,9 +85,16 @@ func TestEveryRoute(t *testing.T) {
 		{"compare", get("repos/acme/shop/compare/" + p.BaseSHA() + "..." + sha)},
 		{"permission", get("repos/acme/shop/collaborators/mona/permission")},
 		{"combined status", get("repos/acme/shop/commits/" + sha + "/status")},
+		{"status", func() (*github.Response, error) {
+			_, r, err := ci.Repositories.CreateStatus(ctx, "acme", "shop", sha, &github.RepoStatus{State: github.String("success"), Context: github.String("ci/y")})
+			return r, err
+		}},
 		{"statuses", get("repos/acme/shop/commits/" + sha + "/statuses")},
 		{"commit pulls", get("repos/acme/shop/commits/" + sha + "/pulls")},
 		{"tree", get("repos/acme/shop/git/trees/" + sha + "?recursive=1")},
+		{"blob", get("repos/acme/shop/git/blobs/" + content.GetSHA())},
+		{"history", get("repos/acme/shop/commits")},
+		{"properties", get("repos/acme/shop/properties/values")},
 		{"ref", get("repos/acme/shop/git/ref/heads/main")},
 		{"git commit", get("repos/acme/shop/git/commits/" + sha)},
 		{"pull", get("repos/acme/shop/pulls/1")},
@@ -87,6 +107,11 @@ func TestEveryRoute(t *testing.T) {
 		}},
 		{"runs", get("repos/acme/shop/commits/" + sha + "/check-runs")},
 		{"suites", get("repos/acme/shop/commits/" + sha + "/check-suites")},
+		{"suite", get(suite)},
+		{"suite runs", get(suite + "/check-runs?filter=all")},
+		{"rerequest suite", func() (*github.Response, error) {
+			return w.gh.Checks.ReRequestCheckSuite(ctx, "acme", "shop", run.GetCheckSuite().GetID())
+		}},
 		{"annotations", func() (*github.Response, error) {
 			_, r, err := w.gh.Checks.ListCheckRunAnnotations(ctx, "acme", "shop", run.GetID(), nil)
 			return r, err
@@ -101,6 +126,7 @@ func TestEveryRoute(t *testing.T) {
 			})
 			return r, err
 		}},
+		{"one comment", get(fmt.Sprintf("repos/acme/shop/issues/comments/%d", id))},
 		{"comments", get("repos/acme/shop/issues/1/comments")},
 		{"comment", func() (*github.Response, error) {
 			_, r, err := w.gh.Issues.CreateComment(ctx, "acme", "shop", 1, &github.IssueComment{Body: github.String("hello")})
@@ -129,6 +155,11 @@ func TestEveryRoute(t *testing.T) {
 		{"team members", get("orgs/acme/teams/platform/members")},
 		{"team membership", get("orgs/acme/teams/platform/memberships/mona")},
 		{"team repos", get("orgs/acme/teams/platform/repos")},
+		{"user", get("users/mona")},
+		{"account installation", func() (*github.Response, error) {
+			_, r, err := w.asApp.Apps.FindUserInstallation(ctx, "acme")
+			return r, err
+		}},
 		{"rate limit", get("rate_limit")},
 		{"suite rerequested", func() (*github.Response, error) { return nil, w.repo.RerequestSuite(sha, w.app.ID()) }},
 		{"action", func() (*github.Response, error) { return nil, w.repo.RequestAction(run.GetID(), "re-review", "mona") }},
@@ -154,4 +185,39 @@ func TestEveryRoute(t *testing.T) {
 		}
 	}
 	w.idle()
+}
+
+// TestDescribedOperations holds the simulator to the list of what the bot may call (ops.txt): what it
+// does not answer is named here, and nothing else.
+func TestDescribedOperations(t *testing.T) {
+	w := newWorld(t, githubsim.Options{})
+	token := "token " + w.sim.UserToken("mona")
+	var missing []string
+	for _, op := range w.check.Operations() {
+		method, path, _ := strings.Cut(op, " ")
+		w.sim.ResetRequests()
+		req := must(http.NewRequestWithContext(context.Background(), method, w.url+strings.NewReplacer("{", "", "}", "").Replace(path), nil))
+		req.Header.Set("Authorization", token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if log := w.sim.Requests(); len(log) != 1 || log[0].Route == "" {
+			missing = append(missing, op)
+		}
+	}
+	want := []string{
+		"GET /repos/{owner}/{repo}/pulls/{pull_number}/comments",
+		"GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+		"GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments",
+		"POST /repos/{owner}/{repo}/code-scanning/sarifs",
+		"POST /repos/{owner}/{repo}/pulls/{pull_number}/comments",
+		"POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
+		"POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+		"PUT /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals",
+	}
+	if !slices.Equal(missing, want) {
+		t.Errorf("not simulated:\n\t%s\nwant:\n\t%s", strings.Join(missing, "\n\t"), strings.Join(want, "\n\t"))
+	}
 }
