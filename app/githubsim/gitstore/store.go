@@ -69,6 +69,9 @@ func New(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find git, which makes the diffs (install it): %w", err)
 	}
+	if dir, err = filepath.Abs(dir); err != nil { // git runs elsewhere
+		return nil, fmt.Errorf("make git repository: %w", err)
+	}
 	for _, sub := range []string{"objects", "refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, fmt.Errorf("make git repository: %w", err)

@@ -1,0 +1,73 @@
+package gqlexec_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/countersign/countersign/app/githubsim/gqlexec"
+)
+
+const schema = `
+type Query { pet(name: String = "Rex"): Pet, pets: [Pet!]!, strict: Strict }
+interface Pet { name: String!, friend: Pet }
+type Dog implements Pet { name: String!, friend: Pet, barks: Boolean! }
+type Cat implements Pet { name: String!, friend: Pet }
+type Strict { must: String!, unknown: String }
+`
+
+func run(t *testing.T, query string, vars map[string]any) string {
+	t.Helper()
+	e, err := gqlexec.New(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat := gqlexec.Object{Type: "Cat", Fields: map[string]any{"name": "Tom", "friend": nil}}
+	dog := gqlexec.Object{Type: "Dog", Fields: map[string]any{"name": "Rex", "friend": cat, "barks": true}}
+	raw, err := json.Marshal(e.Run(query, "", vars, gqlexec.Object{Type: "Query", Fields: map[string]any{
+		"pet": gqlexec.Func(func(a gqlexec.Args) (any, error) {
+			for _, p := range []gqlexec.Object{cat, dog} {
+				if p.Fields["name"] == a.String("name") {
+					return p, nil
+				}
+			}
+			return nil, &gqlexec.Error{Type: "NOT_FOUND", Message: "no such pet"}
+		}),
+		"pets":   []any{dog, cat},
+		"strict": gqlexec.Object{Type: "Strict", Fields: map[string]any{"must": nil}},
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestAnswers(t *testing.T) {
+	for name, row := range map[string]struct {
+		query string
+		vars  map[string]any
+		want  string
+	}{
+		"a default":          {`{ pet { name } }`, nil, `{"data":{"pet":{"name":"Rex"}}}`},
+		"a variable":         {`query($n: String) { pet(name: $n) { name } }`, map[string]any{"n": "Tom"}, `{"data":{"pet":{"name":"Tom"}}}`},
+		"an alias":           {`{ a: pet(name: "Tom") { n: name } b: pet { name } }`, nil, `{"data":{"a":{"n":"Tom"},"b":{"name":"Rex"}}}`},
+		"the type's name":    {`{ pets { __typename } }`, nil, `{"data":{"pets":[{"__typename":"Dog"},{"__typename":"Cat"}]}}`},
+		"fragments":          {`{ pets { ...f ... on Dog { barks } } } fragment f on Pet { name }`, nil, `{"data":{"pets":[{"barks":true,"name":"Rex"},{"name":"Tom"}]}}`},
+		"merged selections":  {`{ pet { friend { name } friend { __typename } } }`, nil, `{"data":{"pet":{"friend":{"__typename":"Cat","name":"Tom"}}}}`},
+		"skip and include":   {`query($y: Boolean!) { pet { name @skip(if: $y) friend @include(if: $y) { name } } }`, map[string]any{"y": true}, `{"data":{"pet":{"friend":{"name":"Tom"}}}}`},
+		"null":               {`{ pet(name: "Tom") { friend { name } } }`, nil, `{"data":{"pet":{"friend":null}}}`},
+		"a refusal":          {`{ pet(name: "Bo") { name } }`, nil, `{"data":{"pet":null},"errors":[{"locations":[{"column":3,"line":1}],"message":"no such pet","path":["pet"],"type":"NOT_FOUND"}]}`},
+		"null that may not":  {`{ pets { name } strict { must } }`, nil, `"strict":null`},
+		"says which field":   {`{ strict { must } }`, nil, `field must may not be null and is`},
+		"an unknown field":   {`{ strict { unknown } }`, nil, `field unknown of Strict is not simulated`},
+		"outside the schema": {`{ pet { age } }`, nil, `"message":"Cannot query field \"age\" on type \"Pet\"`},
+		"not GraphQL":        {`{ pet`, nil, `{"errors":[`},
+		"two operations":     {`query a { pet { name } } query b { pet { name } }`, nil, `No operation named`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := run(t, row.query, row.vars); !strings.Contains(got, row.want) {
+				t.Errorf("got %s; want %s", got, row.want)
+			}
+		})
+	}
+}
