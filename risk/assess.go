@@ -32,7 +32,7 @@ type Assessment struct {
 	Raised         bool       // one step above Floor
 	Signals        []Signal   // floors worst first, then raises
 	Files          []FileRisk // sorted by path
-	ReviewRequired bool       // from medium up, and where a rule says so
+	ReviewRequired bool       // from medium up, and no rule that asks for a review has a lower floor
 	Unknown        []string   // ids of rules that apply to this patch and could not be evaluated
 	Problems       []string   // what is wrong with the policy's rules
 }
@@ -41,7 +41,7 @@ type Assessment struct {
 // the policy's among them, plus at most one step of raises, capped at critical.
 //
 // It is pure, accepts any input, and takes time in proportion to the patch times
-// the policy's globs (and, for lock files, times the manifests). What is unknown raises nothing by itself and is listed;
+// the policy's globs. What is unknown raises nothing by itself and is listed;
 // what should have been read and was not is high.
 func Assess(p diff.Patch, c Context, policy []Rule) Assessment {
 	matchers := newMatchers(policy)
@@ -60,12 +60,10 @@ func Assess(p diff.Patch, c Context, policy []Rule) Assessment {
 		a.add(Signal{Rule: r.id, Floor: r.floor, Raise: r.raise, Files: v.files, Detail: v.detail})
 		raise = raise || r.raise
 		revert = revert || r.accepted
-		a.ReviewRequired = a.ReviewRequired || r.review
 	}
-	for _, m := range matchers {
-		for _, s := range m.signals(f) {
+	for i, m := range matchers {
+		for _, s := range m.signals(f.matched[i]) {
 			a.add(s)
-			a.ReviewRequired = a.ReviewRequired || m.rule.ReviewRequired
 		}
 		a.Problems = append(a.Problems, m.problems()...)
 	}
@@ -75,7 +73,7 @@ func Assess(p diff.Patch, c Context, policy []Rule) Assessment {
 	if raise && !revert && a.Floor < Critical {
 		a.Tier, a.Raised = a.Floor+1, true
 	}
-	a.ReviewRequired = a.ReviewRequired || a.Tier >= Medium
+	a.ReviewRequired = a.Tier >= Medium
 	a.Files = f.risks()
 	return a
 }

@@ -8,21 +8,26 @@ import (
 	"github.com/countersign/countersign/risk/diff"
 )
 
-// Classify returns the kinds that a path alone tells. The result is never
+// classify returns the kinds that a path alone tells. The result is never
 // empty: what no rule knows is source.
-//
-// The order matters where a rule takes attention away. What decides about
-// merging, what instructs agents and what runs in CI comes first, so that no
-// folder name can hide it; then vendored code and tests, which are nothing
-// else: the words in their paths are other people's, or examples.
-func Classify(path string) Kinds { return classify(newPlace(path)) }
-
 func classify(p place) Kinds {
 	switch {
 	case isPolicy(p):
 		return KindsOf(Policy)
-	case isInstructions(p):
+	case isInstructions(p) && isProse(p):
 		return KindsOf(Config)
+	case isInstructions(p): // an agent's hooks and settings are what they are besides
+		return ordinaryKinds(p).Add(Config)
+	}
+	return ordinaryKinds(p)
+}
+
+// ordinaryKinds has an order, since some of the rules take attention away. What
+// runs in CI comes first, so that no folder name can hide it; then vendored code
+// and tests, which are nothing else: the words in their paths are other
+// people's, or examples.
+func ordinaryKinds(p place) Kinds {
+	switch {
 	case p.fbase == ".gitmodules":
 		return KindsOf(Submodule, Dependency)
 	case isRootCI(p):
@@ -114,6 +119,9 @@ func isGeneratedName(p place) bool {
 		".generated.cs", ".g.cs", ".g.dart", ".freezed.dart", ".gr.dart") || strings.HasPrefix(p.base, "zz_generated") {
 		return true
 	}
+	if p.base == "" {
+		return false
+	}
 	for _, loose := range []string{"node_modules/", "Godeps/", "vendor/", "Pods/", ".lock", "-lock.", "npm-shrinkwrap", ".pnp.", ".orig"} {
 		if strings.Contains(p.path, loose) {
 			return false
@@ -126,67 +134,23 @@ func isGeneratedName(p place) bool {
 // the patch shows of the file.
 func classifyPath(p place, f diff.File) Kinds {
 	s := classify(p)
-	text := len(f.Hunks) > 0
+	if f.OldMode == diff.ModeSubmodule || f.NewMode == diff.ModeSubmodule {
+		// Another repository's tree, in a place that may be a sensitive one.
+		return (s & KindsOf(CI, Infra, DB, Auth, Secrets, Policy)).Add(Submodule).Add(Dependency)
+	}
+	picture := s == KindsOf(Docs) && isImage(p)
+	hasLines := len(f.Hunks) > 0 || f.Added > 0 || f.Deleted > 0
 	switch {
-	case text && (s.Has(Binary) || s == KindsOf(Docs) && isImage(p)):
+	case hasLines && (picture || s.Has(Binary)):
 		// A name made it a picture or an archive, and it has lines.
 		s = s.Remove(Binary).Remove(Docs).Add(Source)
-	case f.Binary && s == KindsOf(Source) && !isProgram(p):
+	case f.Binary && s == KindsOf(Source) && !isProgram(p) && !f.Truncated:
 		s = KindsOf(Binary) // an unknown name was taken for source
-	case f.Binary && !(s == KindsOf(Docs) && isImage(p)):
+	case f.Binary && !picture:
 		s = s.Add(Binary)
 	}
-	if f.OldMode == diff.ModeSubmodule || f.NewMode == diff.ModeSubmodule {
-		s = KindsOf(Submodule, Dependency)
+	if s == KindsOf(Docs) && f.NewMode == diff.ModeExecutable {
+		s = s.Add(Source) // prose does not run
 	}
 	return withMarker(s, f)
-}
-
-// markerLines is how far from the top of a file a generator's marker stands:
-// below a licence, above the code.
-const markerLines = 40
-
-// withMarker takes a generator's marker ("Code generated … DO NOT EDIT") into
-// account. A marker that the file had before makes it generated instead of
-// source. One that a new file brings makes it generated as well as source: the
-// patch would otherwise take itself out of the review. One added to an existing
-// file says nothing.
-func withMarker(s Kinds, f diff.File) Kinds {
-	if !s.Has(Source) {
-		return s
-	}
-	for _, h := range f.Hunks {
-		if h.OldStart > markerLines {
-			break
-		}
-		for _, l := range h.Lines {
-			if max(l.Old, l.New) > markerLines {
-				break
-			}
-			if !isMarker(l.Text) {
-				continue
-			}
-			switch {
-			case l.Op != diff.AddedLine:
-				return s.Remove(Source).Add(Generated)
-			case f.Op == diff.Added:
-				return s.Add(Generated)
-			}
-		}
-	}
-	return s
-}
-
-// isMarker reports whether the line is a comment by which generators mark their
-// output. A program that prints such a comment holds it in a string.
-func isMarker(line string) bool {
-	line = strings.TrimSpace(line)
-	if !hasAnyPrefix(line, "//", "#", "/*", "*", "--", ";", "<!--", "%", "'") {
-		return false
-	}
-	if strings.Contains(line, "@generated") {
-		return true
-	}
-	lower := strings.ToLower(line)
-	return strings.Contains(lower, "generated") && strings.Contains(lower, "do not edit")
 }

@@ -76,7 +76,7 @@ func TestClassify(t *testing.T) {
 			src/accessControl.ts src/access_token.py src/refreshToken.ts permissions/check.go src/crypto/aes.c
 			internal/AUTH/x.go src/SSOConfig.java sign_in.rb src/signIn.ts security/SecurityConfig.java password_reset.py
 			internal/authz/policy.go iam/x.py src/two_factor.go src/csrf.js src/accounts/mfa.ts`,
-		"auth":           `internal/auth/keys`,
+		"auth":           `internal/auth/keys .auth`,
 		"source secrets": `internal/secrets/store.go src/secret_manager.py pkg/kms/client.go src/apiKey.ts lib/credentials.rb vault/policy.py`,
 		"secrets": `.env .env.production .env.local config/.env .envrc server.pem certs/tls.key id_rsa .ssh/id_ed25519 keystore.jks
 			release.p12 .netrc .htpasswd credentials.json secrets.yml secrets/prod.txt config/credentials.yml.enc config/master.key
@@ -98,7 +98,7 @@ func TestClassify(t *testing.T) {
 	}
 	for kinds, paths := range table {
 		for _, path := range strings.Fields(paths) {
-			if got := Classify(path).String(); got != kinds {
+			if got := classify(newPlace(path)).String(); got != kinds {
 				t.Errorf("%s is %q, want %q", path, got, kinds)
 			}
 		}

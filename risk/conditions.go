@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -54,10 +55,7 @@ func hasWorkflow(f *facts) bool {
 // known. Where they are not, a new workflow may report any name; a changed one
 // leaves the rule unknown, above the floor that CI has anyway.
 func requiredWorkflow(f *facts) verdict {
-	required := map[string]bool{}
-	for _, w := range f.ctx.RequiredWorkflows {
-		required[fold(w)] = true
-	}
+	required := foldedSet(f.ctx.RequiredWorkflows)
 	var v verdict
 	for _, p := range f.paths {
 		if !isWorkflow(p.folded) {
@@ -98,19 +96,21 @@ func continuousIntegration(f *facts) verdict {
 }
 
 func lockWithoutManifest(f *facts) verdict {
-	var locks, manifests []place
+	var locks []place
+	changed := manifests{}
 	for _, p := range f.paths {
 		switch {
 		case isFixture(p.place) || p.kinds.Has(Vendored):
 		case isLock(p.fbase):
 			locks = append(locks, p.place)
-		case p.kinds.HasAny(KindsOf(Dependency, Build, Infra)):
-			manifests = append(manifests, p.place)
+		default:
+			changed.add(p.place)
 		}
 	}
+	changed.sort()
 	var files []string
 	for _, l := range locks {
-		if !hasManifest(l, manifests) {
+		if !changed.of(l) {
 			files = append(files, l.path)
 		}
 	}
@@ -133,7 +133,7 @@ func deceptivePath(f *facts) verdict {
 func executableBit(f *facts) verdict {
 	return on(f.filesWhere(func(file fileFacts) bool {
 		had := file.HasOld() && file.Op != diff.Copied && file.OldMode == diff.ModeExecutable
-		return file.HasNew() && file.NewMode == diff.ModeExecutable && !had
+		return file.NewMode == diff.ModeExecutable && !had
 	}))
 }
 
@@ -146,43 +146,56 @@ func symlink(f *facts) verdict {
 // unreadable fires where something of the patch was not seen: files that are
 // counted but not listed, hunks left out, modes or operations that nobody
 // established. Generated and vendored files and binaries are exempt from the
-// reading, not from the listing.
+// reading, not from the listing, and a program that is called a binary is none.
 func unreadable(f *facts) verdict {
 	unread := make(map[string]bool, len(f.ctx.Unread))
 	for _, path := range f.ctx.Unread {
 		unread[path] = true
 	}
+	listed := make(map[string]bool, len(f.paths))
+	for _, p := range f.paths {
+		listed[p.path] = true
+	}
 	why := ""
 	files := f.filesWhere(func(file fileFacts) bool {
 		reason := ""
 		switch {
-		case file.Path() == "":
-			reason = "a file has no path"
+		case file.Path() == "", moved(file.Op) && (file.OldPath == "" || file.NewPath == ""):
+			reason = "a path is not known"
 		case file.Op < diff.Added || file.Op > diff.TypeChanged:
 			reason = "an operation is not known"
 		case !file.ModesKnown():
 			reason = "a mode is not known"
 		case file.nothingToRead():
-		case file.Truncated && file.Why != "":
-			reason = file.Why
-		case file.Truncated, slices.ContainsFunc(file.Paths(), func(p string) bool { return unread[p] }):
+		case file.Truncated:
+			reason = cmp.Or(file.Why, "content was not read")
+		case slices.ContainsFunc(file.Paths(), func(p string) bool { return unread[p] }):
 			reason = "content was not read"
 		case file.Unseen():
 			reason = "there are no hunks"
+		case file.Binary && file.kinds.Has(Source):
+			reason = "a program is binary"
 		}
 		if reason != "" && (why == "" || reason < why) {
 			why = reason // the same one for any order of the files
 		}
 		return reason != ""
 	})
+	for path := range unread {
+		if !listed[path] { // said of a file that we do not even know
+			files, why = append(files, path), "content was not read"
+		}
+	}
 	v := on(files)
-	if missing := f.patch.Missing(); missing > 0 {
+	if f.missing > 0 {
 		v.fired = true
-		return v.because("%d of %d files are missing from the list", missing, f.patch.ChangedFiles)
+		return v.because("%d of %d files are missing from the list", f.missing, f.patch.ChangedFiles)
 	}
 	v.detail = why
 	return v
 }
+
+func moved(op diff.Op) bool { return op == diff.Renamed || op == diff.Copied }
 
 func agentInstructions(f *facts) verdict {
 	return on(f.pathsWhere(func(p pathFacts) bool { return isInstructions(p.place) }))
@@ -192,7 +205,7 @@ func docsOnly(f *facts) verdict {
 	return verdict{fired: len(f.files) > 0 && f.docsOnly(), files: f.pathsOf(Docs)}
 }
 
-func noFiles(f *facts) verdict { return verdict{fired: len(f.files) == 0 && f.patch.Missing() == 0} }
+func noFiles(f *facts) verdict { return verdict{fired: len(f.files) == 0 && f.missing == 0} }
 
 // testsRemoved fires for a test file that is deleted, or renamed to something
 // that is no test, while other files of source change. Tests that are skipped
@@ -224,7 +237,7 @@ func (f *facts) gone(p pathFacts) bool {
 	case diff.Deleted:
 		return true
 	case diff.Renamed:
-		return !p.current && !isTest(newPlace(file.Path())) && !isFixture(newPlace(file.Path()))
+		return !p.current && !classify(file.at).Has(Test)
 	}
 	return false
 }

@@ -52,8 +52,8 @@ func (t *Tri) UnmarshalText(b []byte) error {
 // tier is at least Tier.
 //
 // Paths are doublestar globs over the whole path. They match either path of a
-// file and ignore case. A rule can raise only: its kind is added to what the
-// path says, and its tier is a floor.
+// file and ignore case and look-alikes. A rule can raise only: its kind is added
+// to what the path says, and its tier is a floor.
 type Rule struct {
 	ID             string
 	Paths          []string
@@ -83,7 +83,8 @@ type Context struct {
 	Author Author
 
 	// RequiredWorkflows are the paths of workflows known to report a required
-	// name. RequiredKnown says that this list and RequiredNames are complete.
+	// name, at the merge base or at the head: an edit can make any workflow report
+	// any name. RequiredKnown says that this list and RequiredNames are complete.
 	RequiredWorkflows []string
 	RequiredKnown     bool
 	// RequiredNames are the required checks' names. While there are any, a new
@@ -102,7 +103,7 @@ type Context struct {
 	// by equal trees. It takes raises back, never a floor.
 	ExactRevert Tri
 
-	// Unread are files whose content could not be read, besides those that the
-	// patch itself marks as truncated.
+	// Unread are the paths of files whose content could not be read, besides those
+	// that the patch itself marks as truncated.
 	Unread []string
 }

@@ -43,7 +43,8 @@ func isManifest(p place) bool {
 func isLock(fbase string) bool { return lockManifests(fbase) != nil }
 
 // lockManifests returns the base names of the manifests that a lock file is
-// made from, nil if it is none. A name that begins with "*" is a suffix.
+// made from, nil if it is none. A name that begins with "*" is any file with that
+// extension.
 func lockManifests(fbase string) []string {
 	switch fbase {
 	// Yarn's .pnp.cjs is a lock file that runs.
@@ -119,17 +120,38 @@ func lockManifests(fbase string) []string {
 	return nil
 }
 
-// hasManifest reports whether one of the changed paths is a manifest of the
-// lock file: in its folder, or below it (a workspace), or above it where the
-// tools keep the lock away from the manifest. Taking a file for the manifest
-// lowers the tier, so its name is exact.
-func hasManifest(lock place, changed []place) bool {
-	names := lockManifests(lock.fbase)
-	for _, c := range changed {
-		if isPrefix(lock.dirs, c.dirs) || isPrefix(c.dirs, lock.dirs) && keepsLockApart(lock.fbase) {
-			if slices.ContainsFunc(names, func(n string) bool { return matchesName(n, c.base) }) {
-				return true
-			}
+// manifests are the changed files that a lock file may be made from, by name and,
+// under "*", by extension. Taking a file for the manifest lowers the tier, so
+// names are exact.
+type manifests map[string][]string
+
+func (m manifests) add(p place) {
+	m[p.base] = append(m[p.base], p.path)
+	if p.ext != "" {
+		m["*"+p.ext] = append(m["*"+p.ext], p.path)
+	}
+}
+
+func (m manifests) sort() {
+	for _, paths := range m {
+		slices.Sort(paths)
+	}
+}
+
+// of reports whether a manifest of the lock file is among them: in its folder,
+// or below it (a workspace), or above it where the tools keep the lock away from
+// the manifest. It looks them up, since a patch may hold 3,000 of both.
+func (m manifests) of(lock place) bool {
+	dir := strings.TrimSuffix(lock.path, lock.base)
+	for _, name := range lockManifests(lock.fbase) {
+		paths := m[name]
+		if i, _ := slices.BinarySearch(paths, dir); i < len(paths) && strings.HasPrefix(paths[i], dir) {
+			return true
+		}
+		if keepsLockApart(lock.fbase) && slices.ContainsFunc(paths, func(p string) bool {
+			return strings.HasPrefix(dir, p[:strings.LastIndex(p, "/")+1])
+		}) {
+			return true
 		}
 	}
 	return false
@@ -142,12 +164,3 @@ func keepsLockApart(fbase string) bool {
 	}
 	return false
 }
-
-func matchesName(name, base string) bool {
-	if suffix, ok := strings.CutPrefix(name, "*"); ok {
-		return strings.HasSuffix(base, suffix)
-	}
-	return name == base
-}
-
-func isPrefix(a, b []string) bool { return len(a) <= len(b) && slices.Equal(a, b[:len(a)]) }

@@ -9,14 +9,17 @@ import (
 
 // facts is what the rules look at: the patch taken apart once.
 type facts struct {
-	patch diff.Patch
-	ctx   Context
-	files []fileFacts
-	paths []pathFacts // one for each path of each file
+	patch   diff.Patch
+	missing int // files of the patch that are not listed
+	ctx     Context
+	files   []fileFacts
+	paths   []pathFacts // one for each path of each file
+	matched [][]string  // for each of the policy's rules, the paths it matches
 }
 
 type fileFacts struct {
 	diff.File
+	at      place // the current path
 	kinds   Kinds // over both paths
 	watched bool  // the policy asks for a review of one of them
 }
@@ -27,16 +30,12 @@ type pathFacts struct {
 	place
 	kinds   Kinds
 	file    int
-	current bool  // Path of the file, not the previous one
-	rules   []int // indices of the policy's rules that match it, ascending
+	current bool // Path of the file, not the previous one
 }
 
 func newFacts(p diff.Patch, c Context, matchers []matcher) *facts {
-	f := &facts{patch: p, ctx: c, files: make([]fileFacts, len(p.Files))}
-	ciPaths := make(map[string]bool, len(c.CIPaths))
-	for _, path := range c.CIPaths {
-		ciPaths[fold(path)] = true
-	}
+	f := &facts{patch: p, missing: p.Missing(), ctx: c, files: make([]fileFacts, len(p.Files)), matched: make([][]string, len(matchers))}
+	ciPaths := foldedSet(c.CIPaths)
 	for i, file := range p.Files {
 		f.files[i].File = file
 		for j, path := range file.Paths() {
@@ -45,18 +44,29 @@ func newFacts(p diff.Patch, c Context, matchers []matcher) *facts {
 			if ciPaths[pf.folded] {
 				pf.kinds = pf.kinds.Add(CI)
 			}
-			for _, m := range matchers {
+			for k, m := range matchers {
 				if m.matches(pf.place) {
-					pf.rules = append(pf.rules, m.index)
+					f.matched[k] = append(f.matched[k], path)
 					pf.kinds = pf.kinds.Add(m.rule.Kind)
 					f.files[i].watched = f.files[i].watched || m.asksForEyes()
 				}
+			}
+			if pf.current {
+				f.files[i].at = pf.place
 			}
 			f.files[i].kinds |= pf.kinds
 			f.paths = append(f.paths, pf)
 		}
 	}
 	return f
+}
+
+func foldedSet(paths []string) map[string]bool {
+	set := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		set[foldPath(p)] = true
+	}
+	return set
 }
 
 // verdict is what a rule says: it fired, resting on some files; or it could not
@@ -104,7 +114,7 @@ func (f *facts) has(k Kind) bool {
 // docsOnly reports whether every file is docs and nothing else. Files that are
 // not listed may be anything.
 func (f *facts) docsOnly() bool {
-	return f.patch.Missing() == 0 && !slices.ContainsFunc(f.files, func(file fileFacts) bool { return file.kinds != KindsOf(Docs) })
+	return f.missing == 0 && !slices.ContainsFunc(f.files, func(file fileFacts) bool { return file.kinds != KindsOf(Docs) })
 }
 
 // changedLines is what the source counted or what the hunks show, whichever is
@@ -123,7 +133,7 @@ func changedLines(f diff.File) int {
 
 // nothingToRead is for files that a reading would tell nothing about.
 func (f fileFacts) nothingToRead() bool {
-	return f.kinds.Within(KindsOf(Generated, Vendored, Binary)) || f.kinds == KindsOf(Docs) && isImage(newPlace(f.Path()))
+	return f.kinds.Within(KindsOf(Generated, Vendored, Binary)) || f.kinds == KindsOf(Docs) && isImage(f.at)
 }
 
 // needsReview reports whether somebody has to look at the file. A lock file is
@@ -135,7 +145,7 @@ func (f *facts) needsReview(file fileFacts) bool {
 	if file.kinds.Within(KindsOf(Docs, Generated, Vendored, Binary)) {
 		return false
 	}
-	if isLock(newPlace(file.Path()).fbase) && file.kinds == KindsOf(Dependency) {
+	if isLock(file.at.fbase) && file.kinds == KindsOf(Dependency) {
 		return f.ctx.Content[RuleDependencyChange].State == Unknown
 	}
 	return true

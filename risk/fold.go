@@ -1,31 +1,70 @@
 package risk
 
 import (
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// fold spells a path the way raising rules compare it: Unicode case folding,
-// and letters that look like ASCII ones as those. `.GitHub/Workflows` folds to
-// `.github/workflows`, `аuth` with a Cyrillic a to `auth`. Folding merges names
-// that differ, which is safe for rules that raise and for nothing else.
-func fold(path string) string {
-	if isLowerASCII(path) {
-		return path
+// fold spells a path or a glob the way raising rules compare them: Unicode case
+// folding and compatibility forms, letters that look like ASCII ones as those,
+// nothing that does not show. `.GitHub/Workflows` folds to `.github/workflows`,
+// `аuth` with a Cyrillic a to `auth`. Folding merges names that differ, which is
+// safe for rules that raise and for nothing else.
+func fold(s string) string {
+	if isLowerASCII(s) {
+		return s
 	}
 	return strings.Map(func(r rune) rune {
+		if isHidden(r) {
+			return -1
+		}
 		r = foldRune(r)
 		if a := lookAlike(r); a != 0 {
 			return a
 		}
 		return r
-	}, path)
+	}, norm.NFKC.String(s))
 }
 
+// foldPath is fold for a path, which it also brings to the one that some system
+// would open for it: `.\docs\..\CODEOWNERS. ` is `codeowners` on Windows.
+func foldPath(p string) string {
+	f := fold(p)
+	if !isOdd(f) {
+		return f
+	}
+	var segs []string
+	for _, seg := range strings.Split(path.Clean("/"+strings.ReplaceAll(f, `\`, "/")), "/") {
+		if seg = strings.TrimRight(seg, ". "); seg != "" {
+			segs = append(segs, seg)
+		}
+	}
+	return strings.Join(segs, "/")
+}
+
+// isOdd reports whether a path has a form that git does not list or that some
+// system takes for another path: backslashes, empty segments, "." and "..",
+// segments that end in a dot or a space.
+func isOdd(p string) bool {
+	if strings.Contains(p, `\`) {
+		return true
+	}
+	for seg := range strings.SplitSeq(p, "/") {
+		if seg == "" || strings.HasSuffix(seg, ".") || strings.HasSuffix(seg, " ") {
+			return true
+		}
+	}
+	return false
+}
+
+// isLowerASCII reports whether folding changes nothing.
 func isLowerASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+		if c := s[i]; c < ' ' || c > '~' || c >= 'A' && c <= 'Z' {
 			return false
 		}
 	}
@@ -38,12 +77,9 @@ func foldRune(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
 // lookAlike returns the ASCII letter or sign that a folded rune is easily taken
 // for, 0 if there is none: Cyrillic, Greek, Armenian and other letters with the
-// same shape, fullwidth forms, and the signs that stand in for dot, slash, dash
-// and underscore.
+// same shape, and the signs that stand in for dot, slash, dash and underscore.
+// Fullwidth, mathematical and other styled forms are what NFKC folds.
 func lookAlike(r rune) rune {
-	if r >= '\uFF01' && r <= '\uFF5E' {
-		return unicode.ToLower(r - 0xFEE0)
-	}
 	switch r {
 	case 'а', 'α', 'ɑ':
 		return 'a'
@@ -65,7 +101,7 @@ func lookAlike(r rune) rune {
 		return 'j'
 	case 'κ', 'к':
 		return 'k'
-	case 'ⅼ', 'ǀ':
+	case 'ǀ':
 		return 'l'
 	case 'м':
 		return 'm'
@@ -95,7 +131,7 @@ func lookAlike(r rune) rune {
 		return 'y'
 	case 'ᴢ':
 		return 'z'
-	case '․', '。':
+	case '。':
 		return '.'
 	case '∕', '⁄', '⧸':
 		return '/'
@@ -105,29 +141,32 @@ func lookAlike(r rune) rune {
 	return 0
 }
 
-// deceives reports whether a path reads as something it is not: it holds a
-// control, an invisible or a direction-changing character, or a word of mixed
-// scripts all of whose letters pass for ASCII.
+// deceives reports whether a path reads as something it is not: it is odd, it
+// holds a control, an invisible or a direction-changing character, or a word of
+// mixed scripts all of whose letters pass for ASCII.
 //
 // A word wholly in another script is an honest name, and so is one with a
 // letter that no ASCII letter looks like.
-func deceives(path string) bool {
-	if isPlainASCII(path) {
+func deceives(p string) bool {
+	if p != "" && isOdd(p) {
+		return true
+	}
+	if isPlainASCII(p) {
 		return false
 	}
 	prev := rune(0)
-	for _, r := range path {
-		// Emoji and several scripts are written with joiners. Bytes that are
-		// not UTF-8 come out as RuneError, which no case below names: git
-		// allows them and they imitate nothing.
-		joins := (r == '\u200C' || r == '\u200D') && prev >= utf8.RuneSelf
-		if !joins && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || isBlank(r)) {
+	for _, r := range p {
+		// Bytes that are not UTF-8 come out as RuneError, which is not hidden:
+		// git allows them and they imitate nothing.
+		if isHidden(r) && !joins(prev, r) {
 			return true
 		}
 		prev = r
 	}
-	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for _, word := range strings.FieldsFunc(path, func(r rune) bool { return !isWord(r) }) {
+	isWord := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || r >= utf8.RuneSelf && strings.ContainsAny(fold(string(r)), `./\`)
+	}
+	for _, word := range strings.FieldsFunc(p, func(r rune) bool { return !isWord(r) }) {
 		if passesForASCII(word) {
 			return true
 		}
@@ -144,59 +183,42 @@ func isPlainASCII(s string) bool {
 	return true
 }
 
-// isBlank names the letters and spaces that show nothing, besides format and
-// control characters: Hangul fillers, the Braille blank, wide spaces.
-func isBlank(r rune) bool {
+// isHidden reports whether a character shows nothing: controls, format
+// characters, line separators, fillers, and spaces other than the common ones.
+func isHidden(r rune) bool {
 	switch r {
-	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800':
+	case ' ', '\u00A0', '\u3000':
+		return false
+	case '\u2800': // the Braille blank is a symbol to Unicode
 		return true
 	}
-	return r > '~' && unicode.Is(unicode.Zs, r) && r != '\u3000' && r != '\u00A0'
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Zs,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
+// joins reports whether a hidden character is part of how the one before it is
+// written: emoji and several scripts have joiners and variation selectors, and
+// the keycaps 0 to 9 are ASCII digits with one.
+func joins(prev, r rune) bool {
+	if r == '\u200C' || r == '\u200D' {
+		return prev >= utf8.RuneSelf
+	}
+	return unicode.Is(unicode.Variation_Selector, r) && (prev >= utf8.RuneSelf || prev >= '0' && prev <= '9')
+}
+
+// passesForASCII reports whether a word mixes ASCII with what is taken for it.
+// The ordinals of 1ª and nº are how Romance languages write.
 func passesForASCII(word string) bool {
 	ascii, alike := 0, 0
 	for _, r := range word {
 		switch {
 		case r < utf8.RuneSelf:
 			ascii++
-		case lookAlike(foldRune(r)) != 0:
-			alike++
-		default:
+		case r == 'ª', r == 'º', !isPlainASCII(fold(string(r))):
 			return false
+		default:
+			alike++
 		}
 	}
 	return ascii > 0 && alike > 0
-}
-
-// words splits a path segment into lower-case words: at everything that is no
-// letter or digit, where a lower-case letter or digit meets an upper-case one,
-// and before the last of several capitals. OAuth2Client gives o, auth2, client;
-// authMiddleware gives auth, middleware; author stays one word.
-func words(segment string) []string {
-	var list []string
-	var word []rune
-	flush := func() {
-		if len(word) > 0 {
-			list = append(list, fold(string(word)))
-			word = word[:0]
-		}
-	}
-	runes := []rune(segment)
-	for i, r := range runes {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			flush()
-			continue
-		}
-		if i > 0 && unicode.IsUpper(r) {
-			prev := runes[i-1]
-			nextLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
-			if unicode.IsLower(prev) || unicode.IsDigit(prev) || unicode.IsUpper(prev) && nextLower {
-				flush()
-			}
-		}
-		word = append(word, r)
-	}
-	flush()
-	return list
 }

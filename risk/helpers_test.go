@@ -52,6 +52,12 @@ func withModes(f diff.File, oldMode, newMode diff.Mode) diff.File {
 	return f
 }
 
+// withCounts is what GitHub says of a text whose patch it leaves out.
+func withCounts(f diff.File) diff.File {
+	f.Hunks, f.Binary, f.Added, f.Deleted = nil, false, 429, 460
+	return f
+}
+
 func patchOf(files ...diff.File) diff.Patch {
 	return diff.Patch{Files: files, ChangedFiles: len(files)}
 }
@@ -78,6 +84,34 @@ func known() Context {
 		}
 	}
 	return c
+}
+
+type floorCase struct {
+	name  string
+	patch diff.Patch
+	tier  Tier
+	rule  string // the first signal
+}
+
+// checkFloors assesses each patch where everything else is known and quiet.
+func checkFloors(t *testing.T, tests []floorCase) {
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := Assess(tt.patch, known(), nil)
+			if a.Tier != tt.tier || a.Floor != tt.tier || a.Raised {
+				t.Errorf("tier %s, floor %s, want %s; signals %v", a.Tier, a.Floor, tt.tier, ids(a))
+			}
+			if len(a.Signals) == 0 || a.Signals[0].Rule != tt.rule {
+				t.Errorf("signals %v, want %s first", ids(a), tt.rule)
+			}
+			if len(a.Unknown) > 0 || len(a.Problems) > 0 {
+				t.Errorf("unknown %v, problems %v", a.Unknown, a.Problems)
+			}
+			if want := tt.tier >= Medium; a.ReviewRequired != want {
+				t.Errorf("review required: %t, want %t", a.ReviewRequired, want)
+			}
+		})
+	}
 }
 
 func signal(a Assessment, id string) (Signal, bool) {

@@ -139,6 +139,16 @@ func isDocs(p place) bool {
 	return isImage(p)
 }
 
+// isProse reports whether the file is text for people and models to read,
+// whatever words its path holds.
+func isProse(p place) bool {
+	switch p.ext {
+	case ".md", ".mdc", ".markdown", ".txt":
+		return true
+	}
+	return false
+}
+
 func isDocsName(name string) bool {
 	switch name {
 	case "README", "LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "UNLICENSE", "NOTICE", "PATENTS", "CHANGELOG", "CHANGES",

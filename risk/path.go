@@ -4,13 +4,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // place is a path taken apart once for all the questions asked about it. The
 // exact parts serve what lowers attention, the folded ones what raises risk.
 type place struct {
-	path, base, ext string
-	dirs            []string // the segments above base
+	path string
+
+	// Empty where the path is odd, so that nothing that lowers attention knows it.
+	base, ext string
+	dirs      []string // the segments above base
 
 	folded, fbase, fext string
 	fdirs               []string
@@ -18,14 +22,17 @@ type place struct {
 }
 
 func newPlace(p string) place {
-	var pl place
-	pl.path, pl.folded = p, fold(p)
-	pl.dirs, pl.base, pl.ext = split(pl.path)
+	pl := place{path: p, folded: foldPath(p)}
 	pl.fdirs, pl.fbase, pl.fext = split(pl.folded)
-	for _, d := range pl.dirs {
-		pl.words = append(pl.words, words(d))
+	if !isOdd(p) {
+		pl.dirs, pl.base, pl.ext = split(p)
 	}
-	pl.words = append(pl.words, words(strings.TrimSuffix(pl.base, pl.ext)))
+	// Folding loses where one word ends (authMiddleware) and finds words that
+	// capitals hide (AuTh), so the rules see both.
+	pl.words = segmentWords(pl.fdirs, pl.fbase, pl.fext)
+	if p != pl.folded {
+		pl.words = append(pl.words, segmentWords(pl.dirs, pl.base, pl.ext)...)
+	}
 	return pl
 }
 
@@ -33,6 +40,18 @@ func split(p string) (dirs []string, base, ext string) {
 	segs := strings.Split(p, "/")
 	base = segs[len(segs)-1]
 	return segs[:len(segs)-1], base, path.Ext(base)
+}
+
+func segmentWords(dirs []string, base, ext string) [][]string {
+	stem := strings.TrimSuffix(base, ext)
+	if stem == "" {
+		stem = base // a dotfile is all extension
+	}
+	list := make([][]string, 0, 2*len(dirs)+2)
+	for _, d := range dirs {
+		list = append(list, words(d))
+	}
+	return append(list, words(stem))
 }
 
 // under reports whether the folded path lies below the given folder, counted
@@ -53,4 +72,36 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 
 func hasAnySuffix(s string, suffixes ...string) bool {
 	return slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
+}
+
+// words splits a path segment into lower-case words: at everything that is no
+// letter or digit, where a lower-case letter or digit meets an upper-case one,
+// and before the last of several capitals. OAuth2Client gives o, auth2, client;
+// authMiddleware gives auth, middleware; author stays one word.
+func words(segment string) []string {
+	var list []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			list = append(list, fold(string(word)))
+			word = word[:0]
+		}
+	}
+	runes := []rune(segment)
+	for i, r := range runes {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			flush()
+			continue
+		}
+		if i > 0 && unicode.IsUpper(r) {
+			prev := runes[i-1]
+			nextLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+			if unicode.IsLower(prev) || unicode.IsDigit(prev) || unicode.IsUpper(prev) && nextLower {
+				flush()
+			}
+		}
+		word = append(word, r)
+	}
+	flush()
+	return list
 }

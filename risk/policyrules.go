@@ -8,7 +8,6 @@ import (
 
 // matcher is a policy's rule with its globs checked.
 type matcher struct {
-	index int
 	rule  Rule
 	exact []string // the sound globs as written
 	fold  []string // and folded
@@ -19,7 +18,6 @@ func newMatchers(rules []Rule) []matcher {
 	list := make([]matcher, len(rules))
 	for i, r := range rules {
 		list[i] = newMatcher(r)
-		list[i].index = i
 	}
 	return list
 }
@@ -97,17 +95,16 @@ func shortened(list []string, n int) []string {
 	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
 }
 
-// signals returns what the rule says about the patch. A rule with a broken glob
-// protects something we cannot know, so it counts as high for every patch until
-// it is repaired.
-func (m matcher) signals(f *facts) []Signal {
+// signals returns what the rule says about a patch in which it matches these
+// paths. A rule with a broken glob protects something we cannot know, so it
+// counts as high for every patch until it is repaired.
+func (m matcher) signals(matched []string) []Signal {
 	var list []Signal
 	if len(m.bad) > 0 {
 		list = append(list, Signal{Rule: m.id(), Floor: max(High, m.floor()), Detail: "cannot be matched: " + m.bad[0]})
 	}
-	files := f.pathsWhere(func(p pathFacts) bool { return slices.Contains(p.rules, m.index) })
-	if len(files) > 0 {
-		list = append(list, Signal{Rule: m.id(), Floor: m.floor(), Files: files, Detail: m.detail()})
+	if len(matched) > 0 {
+		list = append(list, Signal{Rule: m.id(), Floor: m.floor(), Files: matched, Detail: m.detail()})
 	}
 	return list
 }

@@ -13,6 +13,8 @@ func TestRaises(t *testing.T) {
 	big.Added, big.Deleted = 700, 100
 	almost := modified("a.go")
 	almost.Added, almost.Deleted = 700, 99
+	uncounted := modified("a.go")
+	uncounted.Hunks, uncounted.Added, uncounted.Deleted = slices.Repeat(oneLine("x"), 400), 0, 0
 	bigTest := modified("a_test.go")
 	bigTest.Added = 5000
 	many := func(n int) (files []diff.File) {
@@ -33,6 +35,7 @@ func TestRaises(t *testing.T) {
 		rules []string
 	}{
 		{"800 lines", patchOf(big), nil, High, []string{"large-change"}},
+		{"800 lines that nobody counted", patchOf(uncounted), nil, High, []string{"large-change"}},
 		{"799 lines", patchOf(almost), nil, Medium, nil},
 		{"lines of tests", patchOf(bigTest), nil, Medium, nil},
 		{"40 files", patchOf(many(40)...), nil, High, []string{"large-change"}},
@@ -42,6 +45,7 @@ func TestRaises(t *testing.T) {
 		{"test deleted alone", patchOf(deleted("a_test.go")), nil, Medium, nil},
 		{"test renamed to a test", patchOf(renamed("a_test.go", "b_test.go"), modified("a.go")), nil, Medium, nil},
 		{"test renamed to source", patchOf(renamed("a_test.go", "b.go"), modified("a.go")), nil, High, []string{"tests-removed"}},
+		{"test renamed to where none runs", patchOf(renamed("a_test.go", "third_party/a_test.go"), modified("a.go")), nil, High, []string{"tests-removed"}},
 		{"test renamed to source, nothing else", patchOf(renamed("a_test.go", "b.go")), nil, Medium, nil},
 		{"newcomer", modifiedAll("a.go"), newcomer, High, []string{"newcomer"}},
 		{"newcomer with docs", modifiedAll("README.md"), newcomer, Low, nil},
@@ -69,6 +73,9 @@ func TestRaises(t *testing.T) {
 			}
 			if a.Tier != tt.tier || !slices.Equal(got, tt.rules) {
 				t.Errorf("tier %s, raises %v, want %s, %v", a.Tier, got, tt.tier, tt.rules)
+			}
+			if len(a.Unknown) > 0 {
+				t.Errorf("unknown %v", a.Unknown)
 			}
 			if a.Raised != (a.Tier > a.Floor) || a.Tier-a.Floor > 1 {
 				t.Errorf("floor %s, tier %s, raised %t", a.Floor, a.Tier, a.Raised)

@@ -47,11 +47,10 @@ func isInstructions(p place) bool {
 		p.under(".github/agents") || p.under(".github/copilot") || hasAnySuffix(p.fbase, ".instructions.md", ".prompt.md", ".chatmode.md")
 }
 
-// isWorkflow reports whether GitHub Actions runs the file: it reads no
-// subfolder and no other extension.
-func isWorkflow(path string) bool {
-	f := fold(path)
-	name, ok := strings.CutPrefix(f, ".github/workflows/")
+// isWorkflow reports whether GitHub Actions runs the file at this folded path:
+// it reads no subfolder and no other extension.
+func isWorkflow(folded string) bool {
+	name, ok := strings.CutPrefix(folded, ".github/workflows/")
 	return ok && !strings.Contains(name, "/") && hasAnySuffix(name, ".yml", ".yaml")
 }
 

@@ -22,7 +22,6 @@ type rule struct {
 	when     func(*facts) verdict
 	raise    bool // one step up instead of a floor
 	content  bool // answered by a scanner, wholly or in part
-	review   bool // a review is required whatever the tier
 	accepted bool // takes raises back
 }
 
@@ -66,7 +65,7 @@ func rules() []rule {
 		{id: RuleHiddenText, floor: High, content: true, when: scanned(RuleHiddenText, anyFile),
 			sentence: "added lines hold text that is hidden from people and speaks to a reviewer"},
 		{id: "deceptive-path", floor: High, when: deceptivePath,
-			sentence: "a path holds invisible characters, or letters that only look like ASCII ones"},
+			sentence: "a path reads as another: invisible characters, letters that look like ASCII ones, odd slashes, dots or spaces"},
 		{id: "executable-bit", floor: High, when: executableBit,
 			sentence: "a file becomes executable, or is added as such"},
 		{id: "symlink", floor: High, when: symlink,
@@ -76,7 +75,7 @@ func rules() []rule {
 		{id: "unreadable", floor: High, when: unreadable,
 			sentence: "a part of the patch could not be read"},
 
-		{id: "agent-instructions", floor: Medium, review: true, when: agentInstructions,
+		{id: "agent-instructions", floor: Medium, when: agentInstructions,
 			sentence: "a file that coding agents take for instructions changes"},
 		{id: "dependency", floor: Medium, when: ofKind(Dependency),
 			sentence: "a manifest, a lock file or a registry setting changes"},

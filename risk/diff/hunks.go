@@ -10,7 +10,6 @@ import (
 // Limits bounds what is read of a patch. A field of 0 or less means its
 // default. What exceeds a limit is given up file by file, and said so.
 type Limits struct {
-	Files     int // files of one patch; for whoever reads the file list
 	Lines     int // hunk lines of one file, markers included
 	Bytes     int // bytes of one file's hunks
 	LineBytes int // bytes of one line, without its line end
@@ -18,7 +17,6 @@ type Limits struct {
 
 // The default limits.
 const (
-	DefaultFiles     = 3000     // GitHub's list-files ends there
 	DefaultLines     = 100_000  // five times what GitHub's diff media type gives for a whole pull request
 	DefaultBytes     = 16 << 20 // the largest generated files of ordinary repositories, in full
 	DefaultLineBytes = 1 << 20  // minified bundles; a longer line is nothing that anyone reads
@@ -33,7 +31,6 @@ func (l Limits) WithDefaults() Limits {
 		return v
 	}
 	return Limits{
-		Files:     def(l.Files, DefaultFiles),
 		Lines:     def(l.Lines, DefaultLines),
 		Bytes:     def(l.Bytes, DefaultBytes),
 		LineBytes: def(l.LineBytes, DefaultLineBytes),

@@ -157,8 +157,19 @@ type Patch struct {
 
 // Missing returns how many files GitHub counts that are not in Files, never
 // less than 0. Above 0 the patch is incomplete and proves nothing about the
-// rest.
-func (p Patch) Missing() int { return max(0, p.ChangedFiles-len(p.Files)) }
+// rest. A file that is listed twice counts once: pages that shift while they are
+// read repeat one file and lose another.
+func (p Patch) Missing() int {
+	type row struct {
+		op       Op
+		from, to string
+	}
+	listed := make(map[row]bool, len(p.Files))
+	for _, f := range p.Files {
+		listed[row{f.Op, f.OldPath, f.NewPath}] = true
+	}
+	return max(0, p.ChangedFiles-len(listed))
+}
 
 // emptyBlob and emptyBlob256 are the ids of the blob without content, in
 // repositories of either hash.

@@ -28,12 +28,24 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
+func TestCase026_Missing(t *testing.T) {
 	for _, tt := range []struct{ said, have, want int }{{3200, 3000, 200}, {10, 9, 1}, {9, 10, 0}, {0, 0, 0}} {
-		p := Patch{ChangedFiles: tt.said, Files: make([]File, tt.have)}
-		if got := p.Missing(); got != tt.want {
-			t.Errorf("case-026: %d of %d: missing %d, want %d", tt.have, tt.said, got, tt.want)
+		p := Patch{ChangedFiles: tt.said}
+		for i := range tt.have {
+			p.Files = append(p.Files, File{Op: Modified, NewPath: itoa(i)})
 		}
+		if got := p.Missing(); got != tt.want {
+			t.Errorf("%d of %d: missing %d, want %d", tt.have, tt.said, got, tt.want)
+		}
+	}
+	a, b := File{Op: Modified, OldPath: "a", NewPath: "a"}, File{Op: Renamed, OldPath: "b", NewPath: "a"}
+	if got := (Patch{ChangedFiles: 3, Files: []File{a, a, b}}).Missing(); got != 1 {
+		t.Errorf("a file listed twice: missing %d, want 1", got)
+	}
+	// Git tells a change of type as a deletion and an addition.
+	gone, come := File{Op: Deleted, OldPath: "a"}, File{Op: Added, NewPath: "a"}
+	if got := (Patch{ChangedFiles: 2, Files: []File{gone, come}}).Missing(); got != 0 {
+		t.Errorf("deleted and added: missing %d, want 0", got)
 	}
 }
 
