@@ -106,8 +106,8 @@ type CheckEvent struct {
 	URL         string    `json:"url,omitempty"`
 	// HeadBranchNull: GitHub does not know the branch, as for forks.
 	HeadBranchNull bool `json:"head_branch_null,omitempty"`
-	// Pulls are the open pull requests that GitHub names. Empty means unknown,
-	// not none: it is always empty for forks (case 61).
+	// Pulls are the open pull requests into this repository that GitHub names.
+	// Empty means unknown, not none: it is always empty for forks (case 61).
 	Pulls []int `json:"pulls,omitempty"`
 	// Ours: the check belongs to our own App.
 	Ours bool `json:"ours,omitempty"`

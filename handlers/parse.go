@@ -17,6 +17,7 @@ const maxField = 1 << 10
 type Parser struct {
 	ownAppID int64
 	shapes   shapes
+	named    *shape // of an element of pull_requests
 }
 
 // NewParser returns a parser that knows which checks and comments are our own
@@ -26,7 +27,7 @@ func NewParser(ownAppID int64) (*Parser, error) {
 	if ownAppID <= 0 {
 		return nil, fmt.Errorf("parse deliveries: the App's id is %d; set the one GitHub shows for the App", ownAppID)
 	}
-	return &Parser{ownAppID: ownAppID, shapes: newShapes()}, nil
+	return &Parser{ownAppID: ownAppID, shapes: newShapes(), named: namedPull()}, nil
 }
 
 // Parse reduces a delivery to an Event and says whose job it wakes. It is pure:

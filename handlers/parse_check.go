@@ -29,11 +29,7 @@ func (p *Parser) readCheck(e *Event, v []value) (Route, error) {
 		HeadBranchNull: v[slotCheckBranch].isNull(),
 		Requested:      v[slotCheckRequested].text(64),
 	}
-	for _, n := range v[slotCheckPulls].list {
-		if number := n.integer(); number > 0 && number <= 1<<31-1 {
-			c.Pulls = append(c.Pulls, int(number))
-		}
-	}
+	c.Pulls = p.pullsOf(v[slotCheckPulls].list, e.Repo.ID)
 	c.Ours = c.AppID == p.ownAppID
 	e.Check = c
 	if e.Event == "check_suite" {
@@ -41,6 +37,24 @@ func (p *Parser) readCheck(e *Event, v []value) (Route, error) {
 		return routeSuite(e, c), nil
 	}
 	return routeRun(e, c), nil
+}
+
+// pullsOf reads the numbers of a check's pull requests into this repository.
+// GitHub names every pull request whose head is on the check's branch, those of
+// a fork's branch into the repository it was forked from too: their numbers mean
+// something else here.
+func (p *Parser) pullsOf(elements [][]byte, repoID int64) []int {
+	var out []int
+	for _, raw := range elements {
+		var v [slotNamedCount]value
+		if scan(raw, p.named, v[:]) != nil || v[slotNamedRepo].integer() != repoID {
+			continue
+		}
+		if number := v[slotNamedNumber].integer(); number > 0 && number <= 1<<31-1 {
+			out = append(out, int(number))
+		}
+	}
+	return out
 }
 
 func routeRun(e *Event, c *CheckEvent) Route {

@@ -155,7 +155,7 @@ func TestMergedIsAState(t *testing.T) {
 func TestEventOfACheck(t *testing.T) {
 	body := checkBody("completed", "check_run", ownAppID+1, `,"external_id":"pull:main:s1","started_at":"2026-11-30T08:00:00Z","completed_at":"2026-11-30T08:01:00Z",
 "html_url":"https://x","check_suite":{"id":77,"head_branch":null,"head_sha":"`+strings.Repeat("0", 40)+`","status":"queued"}`)
-	body = strings.Replace(body, `"pull_requests":[]`, `"pull_requests":[{"id":900,"number":3,"base":{"ref":"main","repo":{"id":1,"number":66}}},{"number":4},{"id":901}]`, 1)
+	body = strings.Replace(body, `"pull_requests":[]`, `"pull_requests":[{"id":900,"number":3,"base":{"ref":"main","repo":{"id":11,"number":66}}},{"number":4,"base":{"repo":{"id":11}},"head":{"repo":{"id":12}}},{"id":901,"base":{"repo":{"id":11}}}]`, 1)
 	e, _, err := newParser(t).Parse("check_run", []byte(body))
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +167,39 @@ func TestEventOfACheck(t *testing.T) {
 	}
 	if e.Check == nil || !reflect.DeepEqual(*e.Check, want) || e.HeadSHA != sha {
 		t.Errorf("got  %+v\nwant %+v", e.Check, want)
+	}
+}
+
+// A fork's own delivery names the pull requests that its branch has upstream.
+func TestPullsOfAnotherRepositoryAreLeftOut(t *testing.T) {
+	named := func(number string, base string) string {
+		return `{"id":900,"number":` + number + `,"base":` + base + `}`
+	}
+	in := func(id string) string { return `{"ref":"main","sha":"x","repo":{"id":` + id + `,"name":"ledger"}}` }
+	for name, tc := range map[string]struct {
+		pulls []string
+		want  []int
+	}{
+		"ours":                          {[]string{named("3", in("11"))}, []int{3}},
+		"upstream's":                    {[]string{named("3", in("12"))}, nil},
+		"each keeps its own repository": {[]string{named("3", in("12")), named("4", in("11")), named("5", in("12")), named("6", in("11"))}, []int{4, 6}},
+		"the base says nothing":         {[]string{named("3", in("11")), named("4", `{}`), named("5", `null`), `{"number":6}`}, []int{3}},
+		"the head's is not the base's":  {[]string{`{"number":3,"head":{"repo":{"id":11}},"base":` + in("12") + `}`}, nil},
+		"an array for a base":           {[]string{named("3", `[{"repo":{"id":11}}]`), named("4", in("12"))}, nil},
+		"not pull requests":             {[]string{`1`, `"x"`, `null`, `[]`, `[` + named("3", in("11")) + `]`}, nil},
+		"a number that is none":         {[]string{named(`"3"`, in("11")), named("0", in("11")), named("-1", in("11")), named("2147483648", in("11"))}, nil},
+	} {
+		for _, kind := range []string{"check_run", "check_suite"} {
+			body := strings.Replace(checkBody("completed", kind, 1, ""), `"pull_requests":[]`, `"pull_requests":[`+strings.Join(tc.pulls, " , ")+`]`, 1)
+			e, _, err := newParser(t).Parse(kind, []byte(body))
+			if err != nil || !reflect.DeepEqual(e.Check.Pulls, tc.want) {
+				t.Errorf("%s, %s: got %v, %v, want %v", name, kind, e.Check.Pulls, err, tc.want)
+			}
+		}
+	}
+	many := strings.Replace(checkBody("completed", "check_run", 1, ""), `"pull_requests":[]`, `"pull_requests":[`+strings.Repeat(named("3", in("11"))+",", 500)+`1]`, 1)
+	if e, _, err := newParser(t).Parse("check_run", []byte(many)); err != nil || len(e.Check.Pulls) != maxListed {
+		t.Errorf("500 pull requests: %d are kept, %v", len(e.Check.Pulls), err)
 	}
 }
 

@@ -16,7 +16,7 @@ const maxDepth = 64
 var errTruncated = errors.New("the JSON ends before its value does")
 
 // shape names what is wanted of a JSON object: for each wanted key the slot that
-// receives a scalar, or the shape of what is inside. Everything else is only
+// receives its value, or the shape of the object inside. Everything else is only
 // checked to be JSON. Shapes are built once per event and never change.
 type shape struct {
 	keys []shapeKey
@@ -25,7 +25,7 @@ type shape struct {
 type shapeKey struct {
 	name string
 	slot int    // index of the value, or -1
-	sub  *shape // shape of an object, or of each element of an array
+	sub  *shape // shape of an object
 }
 
 // scan checks that body is one JSON value and collects the wanted ones in the
@@ -74,7 +74,7 @@ func (s *scanner) value(want *shape, slot, depth int) error {
 	case c == '{':
 		err = s.object(want, depth)
 	case c == '[':
-		err = s.array(want, depth)
+		err = s.array(slot, depth)
 	case c == '"':
 		err = s.str()
 	case c == 't':
@@ -148,9 +148,13 @@ func (s *scanner) key(want *shape) (*shape, int, error) {
 	return nil, -1, nil
 }
 
-// array reads each element in the shape wanted of it, and collects what the
-// elements have in their slots' lists.
-func (s *scanner) array(want *shape, depth int) error {
+// maxListed bounds the elements kept of an array.
+const maxListed = 100
+
+// array lists the elements of a wanted array as they stand in the body, so that
+// what belongs together in an element stays together. A shape is of objects and
+// looks for nothing inside an array.
+func (s *scanner) array(slot, depth int) error {
 	s.i++
 	s.space()
 	if s.i < len(s.b) && s.b[s.i] == ']' {
@@ -158,33 +162,17 @@ func (s *scanner) array(want *shape, depth int) error {
 		return nil
 	}
 	for {
-		if err := s.value(want, -1, depth+1); err != nil {
+		start := s.i
+		if err := s.value(nil, -1, depth+1); err != nil {
 			return err
 		}
-		s.collect(want)
+		if slot >= 0 && len(s.slots[slot].list) < maxListed {
+			s.slots[slot].list = append(s.slots[slot].list, s.b[start:s.i])
+		}
 		more, err := s.next(']')
 		if err != nil || !more {
 			return err
 		}
-	}
-}
-
-// maxListed bounds the elements kept of an array.
-const maxListed = 100
-
-func (s *scanner) collect(want *shape) {
-	if want == nil {
-		return
-	}
-	for _, k := range want.keys {
-		if k.slot < 0 || s.slots[k.slot].raw == nil {
-			continue
-		}
-		v := &s.slots[k.slot]
-		if len(v.list) < maxListed {
-			v.list = append(v.list, value{raw: v.raw})
-		}
-		v.raw = nil
 	}
 }
 

@@ -139,8 +139,22 @@ func checkKeys() []shapeKey {
 	return []shapeKey{
 		leaf("id", slotCheckID), leaf("head_sha", slotCheckHead), leaf("status", slotCheckStatus), leaf("conclusion", slotCheckConclusion),
 		branch("app", -1, leaf("id", slotCheckAppID), leaf("slug", slotCheckApp)),
-		branch("pull_requests", -1, leaf("number", slotCheckPulls)),
+		leaf("pull_requests", slotCheckPulls),
 	}
+}
+
+// The slots of one element of pull_requests, which is read for itself.
+const (
+	slotNamedNumber = iota
+	slotNamedRepo
+	slotNamedCount
+)
+
+func namedPull() *shape {
+	return &shape{keys: []shapeKey{
+		leaf("number", slotNamedNumber),
+		branch("base", -1, branch("repo", -1, leaf("id", slotNamedRepo))),
+	}}
 }
 
 func commentKeys() []shapeKey {

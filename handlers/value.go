@@ -8,8 +8,8 @@ import (
 
 // value is what the scanner found for a slot.
 type value struct {
-	raw  []byte  // as it stands in the body; nil when absent
-	list []value // one per element, where the key stands inside an array
+	raw  []byte   // as it stands in the body; nil when absent
+	list [][]byte // its elements, of an array
 }
 
 // present reports whether the value was there and not null.
