@@ -52,9 +52,9 @@ func pullRunner(e *session.Engine, repos repoFinder) queue.Runner {
 				newer, err := t.Newer(ctx)
 				return eventsOf(newer), err
 			},
-			LastAttempt: t.Attempt >= t.MaxAttempts,
+			Attempt: t.Attempt, LastAttempt: t.Attempt >= t.MaxAttempts,
 		})
-		return queue.Outcome{Settle: out.Settle, RecheckAt: out.RecheckAt}, err
+		return queue.Outcome{Settle: out.Settle, Postpone: out.Postpone, RecheckAt: out.RecheckAt}, err
 	}
 }
 
@@ -78,10 +78,20 @@ func headRunner(e *session.Engine, repos repoFinder) queue.Runner {
 
 func noteRunner(e *session.Engine) queue.Runner {
 	return func(ctx context.Context, t queue.Turn) (queue.Outcome, error) {
-		if len(t.Events) == 0 {
+		var repo forge.Repo
+		switch {
+		case len(t.Events) > 0:
+			repo = t.Events[0].Repo
+		case t.Subject.Kind == handlers.SubjectInstallation:
+			id, err := strconv.ParseInt(strings.TrimPrefix(t.Subject.Key, "installation:"), 10, 64)
+			if err != nil {
+				return queue.Outcome{}, fmt.Errorf("subject %s: %w", t.Subject, err)
+			}
+			repo.Installation = id
+		default:
 			return queue.Outcome{}, nil
 		}
-		pulls, err := e.Note(ctx, t.Events[0].Repo, eventsOf(t.Events))
+		pulls, err := e.Note(ctx, repo, eventsOf(t.Events))
 		return queue.Outcome{Wake: wakesFor(pulls, time.Time{})}, err
 	}
 }

@@ -58,7 +58,7 @@ func (q *Queue) ensure(ctx context.Context, tx *sql.Tx, jobs []wanted) (running 
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, j := range jobs {
 		at[j.key] = j.at
-		opts := &river.InsertOpts{MaxAttempts: q.maxAttempts, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: q.openStates}}
+		opts := &river.InsertOpts{MaxAttempts: riverAttempts, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: q.openStates}}
 		if j.at.After(now) {
 			opts.ScheduledAt = j.at
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -35,12 +36,14 @@ type Options struct {
 	// ClientID names this process among those that share a database:
 	// DefaultClientID. It must stay the same over restarts.
 	ClientID string
-	// MaxAttempts is how often a turn is tried: DefaultMaxAttempts.
+	// MaxAttempts is how often a turn is tried in quick succession, for about an
+	// hour and a quarter by default: DefaultMaxAttempts. After these it is tried
+	// once an hour for a day, then given up. An event begins anew.
 	MaxAttempts int
-	// Backoff is the pause after each failed attempt; the last one repeats.
+	// Backoff is the pause after each quick attempt; the last one repeats.
 	// Default: 1s, 5s, 30s, 2m, 10m.
 	Backoff []time.Duration
-	// Retention says how long deliveries are kept.
+	// Retention says how long rows are kept.
 	Retention store.Retention
 }
 
@@ -52,6 +55,19 @@ const (
 	DefaultClientID    = "countersign"
 	DefaultMaxAttempts = 12
 )
+
+// After the quick attempts, a subject is tried lateAttempts times more, latePause
+// after each failure: an outage of most of a day, of the forge or of a model's
+// provider, is made good without anybody's doing.
+const (
+	lateAttempts = 24
+	latePause    = time.Hour
+)
+
+// riverAttempts keeps River from discarding a job, which would leave a subject
+// that waits without one. How often a turn is tried is ours to count, in the
+// subject's row. It is the most that River's column holds on any database.
+const riverAttempts = math.MaxInt16
 
 func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
@@ -101,6 +117,7 @@ type Queue struct {
 	openStates  []rivertype.JobState
 	maxAttempts int
 	pauses      []time.Duration
+	latePause   time.Duration
 }
 
 // New returns a queue that accepts deliveries at once, and works them after
@@ -112,7 +129,7 @@ func New(opts Options) (*Queue, error) {
 	opts = opts.withDefaults()
 	q := &Queue{
 		store: opts.Store, runners: opts.Runners, logger: opts.Logger, bell: newBell(), settled: newSettled(), openStates: openStates(),
-		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff,
+		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff, latePause: latePause,
 	}
 	q.intake = newBatcher(maxBatch, q.commitDeliveries)
 	q.turns = newBatcher(maxSteps, q.commitSteps)
@@ -145,7 +162,7 @@ func riverConfig(opts Options, workers *river.Workers, q *Queue) *river.Config {
 		// that died, or to a runner that ignores its context.
 		RescueStuckJobsAfter:        opts.JobTimeout + 30*time.Minute,
 		CompletedJobRetentionPeriod: time.Hour,
-		MaxAttempts:                 opts.MaxAttempts,
+		MaxAttempts:                 riverAttempts,
 		RetryPolicy:                 retryPolicy{q},
 		SoftStopTimeout:             opts.StopGrace,
 		Logger:                      slog.New(zerolog.NewSlogHandler(opts.Logger.Level(max(opts.Logger.GetLevel(), zerolog.WarnLevel)))),
@@ -184,7 +201,7 @@ func (q *Queue) ensureOpen(ctx context.Context) error {
 	const page = 500
 	for after, more := "", true; more; {
 		err := q.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			states, err := q.store.OpenSubjects(ctx, tx, after, q.maxAttempts, page)
+			states, err := q.store.OpenSubjects(ctx, tx, after, q.giveUp(), page)
 			if err != nil {
 				return err
 			}
@@ -215,17 +232,28 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return nil
 }
 
-// backoff is the pause after a failed attempt, counted from 1.
-func (q *Queue) backoff(attempt int) time.Duration {
+// giveUp is the number of attempts after which only an event helps.
+func (q *Queue) giveUp() int { return q.maxAttempts + lateAttempts }
+
+// pause is the wait after a failed attempt, counted from 1.
+func (q *Queue) pause(attempt int) time.Duration {
+	if attempt >= q.maxAttempts {
+		return q.latePause
+	}
+	return q.quickPause(attempt)
+}
+
+func (q *Queue) quickPause(attempt int) time.Duration {
 	return q.pauses[min(max(attempt, 1), len(q.pauses))-1]
 }
 
 // retryPolicy paces what River retries by itself: turns whose own commit failed.
+// When there are too many of these, the next turn's begin makes them late.
 type retryPolicy struct{ q *Queue }
 
 // NextRetry is River's question when to try again.
 func (p retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
-	return time.Now().UTC().Add(p.q.backoff(job.Attempt))
+	return time.Now().UTC().Add(p.q.quickPause(job.Attempt))
 }
 
 // NotHandled is a runner for subjects that nothing acts on yet: it says so in the

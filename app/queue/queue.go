@@ -37,9 +37,10 @@ type Turn struct {
 	// Newer reads the events of this subject committed since the turn began. It
 	// is cheap, and may be asked often by a runner that can be superseded.
 	Newer func(ctx context.Context) ([]handlers.Event, error)
-	// Attempt counts from 1. On the last one, Attempt == MaxAttempts, a runner
-	// should leave an honest terminal state behind: no further turn comes until
-	// something happens to the subject.
+	// Attempt counts from 1. From MaxAttempts on, Attempt >= MaxAttempts, a runner
+	// should leave an honest terminal state behind each time: unless something
+	// happens to the subject, the next turn comes an hour later, and none does
+	// after a day of those.
 	Attempt, MaxAttempts int
 }
 
@@ -50,6 +51,9 @@ const MaxTurnEvents = 500
 type Outcome struct {
 	// Settle: run again no sooner than this from now, even if events came.
 	Settle time.Duration
+	// Postpone: the runner did nothing. The same turn comes after this, with its
+	// events and whatever arrives meanwhile; it counts as no attempt.
+	Postpone time.Duration
 	// RecheckAt: run again then, without an event. Zero: only events wake it.
 	RecheckAt time.Time
 	// Wake lists other subjects to wake, in the commit that completes this turn.
@@ -67,6 +71,7 @@ type Wake struct {
 
 // Runner works one subject. It is called for one subject at a time, must
 // tolerate being called again for the same events, and returns promptly when
-// its context ends. A *forge.Error whose RetryAfter is longer than the usual
-// pause postpones the next attempt by it and costs none.
+// its context ends. A *forge.Error with a RetryAfter holds the next attempt back
+// for at least that long, whatever happens meanwhile; if it is a rate limit,
+// which ends by itself, the turn costs no attempt.
 type Runner func(ctx context.Context, t Turn) (Outcome, error)

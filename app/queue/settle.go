@@ -16,6 +16,10 @@ import (
 // anything happened meanwhile. There is no moment between these.
 func (q *Queue) succeeded(ctx context.Context, t *turn, out Outcome) error {
 	return q.settle(ctx, t, out.Wake, func(ctx context.Context, tx *sql.Tx, st *store.SubjectState) error {
+		if out.Postpone > 0 {
+			st.Settle = q.store.Now().Add(out.Postpone)
+			return nil
+		}
 		guids := make([]string, len(t.events))
 		for i, e := range t.events {
 			guids[i] = e.Event.GUID
@@ -52,26 +56,31 @@ func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
 		if !st.Recheck.After(now) {
 			st.Recheck = time.Time{} // it was this turn
 		}
-		pause := q.backoff(t.attempt)
-		if until := retryAfter(cause, now); until.After(now.Add(pause)) {
+		until, limited := askedToWait(cause, now)
+		if !until.IsZero() {
 			st.Settle = until
+		}
+		if limited {
+			at := later(until, now.Add(q.quickPause(t.attempt)))
 			st.Attempts = t.attempt - 1
-			again(st, now, until)
-			log.Time("until", until).Msg("turn postponed: the forge asked to wait")
+			again(st, now, at)
+			log.Time("until", at).Msg("turn postponed: the forge's limit is reached")
 			return nil
 		}
+		at := later(until, now.Add(q.pause(t.attempt)))
 		st.Attempts = t.attempt
+		fresh := t.attempt >= q.maxAttempts && st.Want > t.state.Want
+		if fresh {
+			st.Attempts = 0 // what happened meanwhile is a fresh start
+		}
 		switch {
-		case st.Urgent > t.state.Want:
-			log.Msg("turn failed; an event asks for the next")
-		case t.attempt < q.maxAttempts:
-			again(st, now, now.Add(pause))
-			log.Dur("retry_in", pause).Msg("turn failed")
+		case fresh, st.Urgent > t.state.Want:
+			log.Msg("turn failed; what happened meanwhile asks for the next")
+		case st.Attempts < q.giveUp():
+			again(st, now, at)
+			log.Time("until", at).Msg("turn failed")
 		default:
 			log.Msg("turn failed for the last time; only an event starts another")
-		}
-		if st.Attempts >= q.maxAttempts && st.Want > t.state.Want {
-			st.Attempts = 0 // what happened meanwhile is a fresh start
 		}
 		return nil
 	})
@@ -94,12 +103,15 @@ func again(st *store.SubjectState, now, at time.Time) {
 // within an hour.
 const maxRetryAfter = 6 * time.Hour
 
-func retryAfter(err error, now time.Time) time.Time {
+// askedToWait says until when the forge wants to be left alone, and whether that
+// is a limit. A limit ends for certain, so waiting for it counts as no attempt;
+// a server that is down can say "in a minute" for ever.
+func askedToWait(err error, now time.Time) (until time.Time, limited bool) {
 	var fe *forge.Error
 	if !errors.As(err, &fe) || fe.RetryAfter <= 0 {
-		return time.Time{}
+		return time.Time{}, false
 	}
-	return now.Add(min(fe.RetryAfter, maxRetryAfter))
+	return now.Add(min(fe.RetryAfter, maxRetryAfter)), fe.Kind == forge.KindRateLimited
 }
 
 // settle ends the turn's job in one transaction with what change makes of the
@@ -123,8 +135,8 @@ func (q *Queue) settle(ctx context.Context, t *turn, wakes []Wake, change func(c
 		if err != nil {
 			return nil, err
 		}
-		if st.Attempts >= q.maxAttempts {
-			return woken, nil // given up, until something happens
+		if st.Attempts >= q.giveUp() {
+			return woken, nil // until something happens
 		}
 		own := q.nextJobs([]store.SubjectState{st})
 		_, err = q.ensure(ctx, tx, own)

@@ -14,8 +14,8 @@ const (
 	sweepInterval = time.Hour
 	// sweepRows is small, because every other commit waits for a sweep's.
 	sweepRows = 200
-	// sweepBatches bounds one job; what is left over waits for the next.
-	sweepBatches = 500
+	// sweepRounds bounds one job; what is left over waits for the next.
+	sweepRounds = 500
 )
 
 // sweepArgs is the periodic job that removes old rows.
@@ -41,16 +41,9 @@ type sweeper struct {
 
 // Work removes old rows in small steps.
 func (s *sweeper) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
-	var total int64
-	for range sweepBatches {
-		removed, more, err := s.store.Sweep(ctx, s.retention, sweepRows)
-		total += removed
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
+	total, err := s.store.Sweep(ctx, s.retention, sweepRows, sweepRounds)
+	if err != nil {
+		return err
 	}
 	if total > 0 {
 		s.logger.Info().Int64("rows", total).Msg("old rows removed")

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/countersign/countersign/app/store"
 	"github.com/countersign/countersign/handlers"
-	"github.com/countersign/countersign/review/forge"
 )
 
 // witness checks what must hold of all turns: never two of a subject at once,
@@ -265,81 +263,6 @@ func TestNewerSeesWhatCameDuringTheTurn(t *testing.T) {
 	close(ask)
 }
 
-func TestFailuresAreRetriedThenGivenUp(t *testing.T) {
-	turns := make(chan Turn, 10)
-	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
-		turns <- turn
-		if turn.Attempt%2 == 0 {
-			panic("a panic is a failure too")
-		}
-		return Outcome{}, errors.New("no luck")
-	}), MaxAttempts: 3, Backoff: []time.Duration{time.Millisecond}})
-	accept(t, q, "a", pull(7))
-	for attempt := 1; attempt <= 3; attempt++ {
-		turn := receive(t, turns, id("attempt %d", attempt))
-		if turn.Attempt != attempt || turn.MaxAttempts != 3 || !slices.Equal(guids(turn.Events), []string{"a"}) {
-			t.Errorf("attempt %d: got %+v", attempt, turn)
-		}
-	}
-	until(t, "no job is open", func() bool {
-		return count(t, q.store, `SELECT count(*) FROM river_job WHERE kind = 'subject' AND state <> 'completed'`) == 0
-	})
-	if n := len(turns); n != 0 {
-		t.Fatalf("%d more turns after the last attempt", n)
-	}
-	// An event is a fresh start, and brings what was left behind.
-	accept(t, q, "b", pull(7))
-	turn := receive(t, turns, "the turn for the new event")
-	if turn.Attempt != 1 || !slices.Equal(guids(turn.Events), []string{"a", "b"}) {
-		t.Errorf("fresh start: got %+v", turn)
-	}
-}
-
-func TestEventBringsARetryForward(t *testing.T) {
-	turns := make(chan Turn, 10)
-	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
-		turns <- turn
-		if turn.Attempt == 1 {
-			return Outcome{}, errors.New("no luck")
-		}
-		return Outcome{}, nil
-	}), Backoff: []time.Duration{time.Hour}})
-	accept(t, q, "a", pull(7))
-	receive(t, turns, "the first attempt")
-	until(t, "the failure is settled", func() bool { return subjectState(t, q.store, pull(7).Key).Attempts == 1 })
-	accept(t, q, "b", pull(7))
-	turn := receive(t, turns, "the second attempt")
-	if turn.Attempt != 2 || len(turn.Events) != 2 {
-		t.Errorf("got %+v", turn)
-	}
-	until(t, "the pull is idle", isIdle(t, q.store, pull(7).Key))
-}
-
-func TestForgeThatAsksToWaitIsObeyed(t *testing.T) {
-	const wait = 250 * time.Millisecond
-	began := make(chan Turn, 10)
-	var first time.Time
-	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
-		began <- turn
-		if first.IsZero() {
-			first = time.Now()
-			err := &forge.Error{Kind: forge.KindRateLimited, Op: "compare", Status: 403, RetryAfter: wait}
-			return Outcome{}, fmt.Errorf("collect: %w", err)
-		}
-		if waited := time.Since(first); waited < wait {
-			t.Errorf("came back after %s, want at least %s", waited, wait)
-		}
-		return Outcome{}, nil
-	}), Backoff: []time.Duration{time.Millisecond}})
-	accept(t, q, "a", pull(7))
-	receive(t, began, "the first turn")
-	accept(t, q, "b", pull(7)) // not even an event shortens it
-	if turn := receive(t, began, "the second turn"); turn.Attempt != 1 || len(turn.Events) != 2 {
-		t.Errorf("waiting must cost no attempt: got %+v", turn)
-	}
-	until(t, "the pull is idle", isIdle(t, q.store, pull(7).Key))
-}
-
 func TestStopGivesRunningTurnsBack(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "countersign.db"))
 	running := make(chan Turn, 10)
@@ -386,22 +309,28 @@ func TestCase076_RunningJobOfADeadProcessIsTakenOver(t *testing.T) {
 	until(t, "a leader is there", func() bool { return count(t, s, `SELECT count(*) FROM river_leader WHERE leader_id <> 'dead'`) == 1 })
 }
 
-func TestTurnThatKillsTheProcessIsGivenUp(t *testing.T) {
+// The turns of a dead process had begun before those that only waited.
+func TestReclaimedJobComesBeforeYoungerOnes(t *testing.T) {
 	s := tempStore(t)
-	runners := allRunners(func(context.Context, Turn) (Outcome, error) {
-		t.Error("the runner was called again")
+	keys := make(chan string, 10)
+	runners := allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
+		keys <- turn.Subject.Key
 		return Outcome{}, nil
 	})
-	q := newQueue(t, Options{Store: s, Runners: runners, MaxAttempts: 3})
-	accept(t, q, "a", pull(7))
-	exec(t, s, `UPDATE river_job SET state = 'running', attempt = 3 WHERE kind = 'subject'`)
+	q := newQueue(t, Options{Store: s, Runners: runners, Workers: 1})
+	accept(t, q, "old", pull(7))
+	exec(t, s, `UPDATE river_job SET state = 'running', attempt = 1, scheduled_at = '2026-01-01 00:00:00.000' WHERE kind = 'subject'`)
+	accept(t, q, "young", pull(8))
+	accept(t, q, "younger", pull(9))
+	exec(t, s, `UPDATE river_job SET scheduled_at = '2026-01-01 00:01:00.000' WHERE kind = 'subject' AND state = 'available'`)
 	if err := q.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the subject is given up", func() bool { return subjectState(t, s, pull(7).Key).Attempts == 3 })
-	until(t, "no job is open", func() bool {
-		return count(t, s, `SELECT count(*) FROM river_job WHERE kind = 'subject' AND state <> 'completed'`) == 0
-	})
+	for _, want := range []handlers.Subject{pull(7), pull(8), pull(9)} {
+		if got := receive(t, keys, "a turn"); got != want.Key {
+			t.Errorf("got the turn of %s, want %s", got, want.Key)
+		}
+	}
 }
 
 func TestStartRepairsSubjectsWithoutAJob(t *testing.T) {

@@ -119,17 +119,38 @@ func (q *Queue) beginIn(ctx context.Context, tx *sql.Tx, job *river.Job[subjectA
 		return nil, next, q.replace(ctx, tx, job, next)
 	}
 	t := &turn{job: job, state: st, attempt: st.Attempts + job.Attempt}
-	if t.attempt > q.maxAttempts {
-		// Only a turn that kills the process gets here.
-		q.logger.Error().Str("subject", st.Subject.Key).Int("attempts", t.attempt-1).Msg("subject given up: its turns did not end")
-		st.Attempts = q.maxAttempts
-		if err := q.store.SaveSubject(ctx, tx, st); err != nil {
-			return nil, nil, err
-		}
-		return nil, nil, q.complete(ctx, tx, job)
+	if job.Attempt > 1 && t.attempt > q.maxAttempts {
+		next, err := q.didNotEnd(ctx, tx, job, st)
+		return nil, next, err
 	}
 	t.events, err = q.store.PendingEvents(ctx, tx, st.Subject.Key, nil, MaxTurnEvents)
 	return t, nil, err
+}
+
+// didNotEnd counts turns of the job that began and were never settled, because
+// they killed the process or could not commit, like any that failed: once there
+// were as many as quick attempts, the next comes late, and at last none does.
+// Before that they follow each other at once, because most merely died with a
+// process that was killed for another reason.
+func (q *Queue) didNotEnd(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs], st store.SubjectState) ([]wanted, error) {
+	now := q.store.Now()
+	st.Attempts += job.Attempt - 1
+	if !st.Recheck.After(now) {
+		st.Recheck = time.Time{} // it was these turns
+	}
+	log := q.logger.Error().Str("subject", st.Subject.Key).Int("attempts", st.Attempts)
+	var next []wanted
+	if st.Attempts < q.giveUp() {
+		again(&st, now, now.Add(q.latePause))
+		next = q.nextJobs([]store.SubjectState{st})
+		log.Dur("retry_in", q.latePause).Msg("subject waits: its turns did not end")
+	} else {
+		log.Msg("subject given up: its turns did not end")
+	}
+	if err := q.store.SaveSubject(ctx, tx, st); err != nil {
+		return nil, err
+	}
+	return next, q.replace(ctx, tx, job, next)
 }
 
 // call runs the runner. A panic is an error: one pull request must not take the

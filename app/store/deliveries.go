@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/countersign/countersign/handlers"
 )
@@ -192,57 +191,4 @@ func (s *Store) Payload(ctx context.Context, q Querier, guid string) (raw []byte
 		return nil, false, fmt.Errorf("read payload of delivery %s: %w", guid, err)
 	}
 	return raw, true, nil
-}
-
-// Retention says how long deliveries are kept. Payloads are for looking into a
-// problem; rows make a repeated delivery id a repeat, and GitHub redelivers
-// within days.
-type Retention struct {
-	Payloads   time.Duration // 0: PayloadRetention
-	Deliveries time.Duration // 0: DeliveryRetention
-}
-
-// Defaults of Retention.
-const (
-	PayloadRetention  = 7 * 24 * time.Hour
-	DeliveryRetention = 90 * 24 * time.Hour
-)
-
-// Sweep removes at most limit rows of each kind that are older than r allows:
-// payloads of recorded deliveries, recorded deliveries, idle subjects, and pull
-// requests closed that long ago. more says that another call would find some.
-func (s *Store) Sweep(ctx context.Context, r Retention, limit int) (removed int64, more bool, err error) {
-	if r.Payloads <= 0 {
-		r.Payloads = PayloadRetention
-	}
-	if r.Deliveries <= 0 {
-		r.Deliveries = DeliveryRetention
-	}
-	now := s.Now()
-	steps := []struct {
-		sql    string
-		before time.Time
-	}{
-		{`DELETE FROM delivery_payloads WHERE seq IN (SELECT p.seq FROM delivery_payloads p JOIN deliveries d ON d.seq = p.seq
- WHERE d.received_at < $1 AND d.state = 'recorded' ORDER BY p.seq LIMIT $2)`, now.Add(-r.Payloads)},
-		{`DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries
- WHERE received_at < $1 AND state = 'recorded' ORDER BY received_at LIMIT $2)`, now.Add(-r.Deliveries)},
-		{`DELETE FROM subjects WHERE key IN (SELECT key FROM subjects
- WHERE updated_at < $1 AND want_gen = done_gen AND recheck_at IS NULL ORDER BY updated_at LIMIT $2)`, now.Add(-r.Deliveries)},
-		{`DELETE FROM pulls WHERE (repo_id, number) IN (SELECT repo_id, number FROM pulls
- WHERE updated_at < $1 AND state <> 'open' ORDER BY updated_at LIMIT $2)`, now.Add(-r.Deliveries)},
-	}
-	for _, step := range steps {
-		res, err := s.db.ExecContext(ctx, step.sql, step.before, limit)
-		if err != nil {
-			return removed, false, fmt.Errorf("sweep old rows: %w", err)
-		}
-		n, err := res.RowsAffected()
-		if err != nil {
-			return removed, false, fmt.Errorf("sweep old rows: %w", err)
-		}
-		removed += n
-		more = more || n == int64(limit)
-	}
-	return removed, more, nil
 }

@@ -139,51 +139,6 @@ func TestMarkRecordedManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestSweep(t *testing.T) {
-	ctx, now := context.Background(), time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
-	s := newSpineStore(t, &now)
-	repo, days := handlers.RepoSubject(1), func(n int) time.Time { return now.AddDate(0, 0, -n) }
-	saveDeliveries(t, s, newDelivery(t, s, "new", repo, days(1), "x"), newDelivery(t, s, "week", repo, days(8), "x"),
-		newDelivery(t, s, "week-open", repo, days(8), "x"), newDelivery(t, s, "old", repo, days(91), "x"), newDelivery(t, s, "old-open", repo, days(91), "x"))
-	mark(t, s, "new", "week", "old")
-	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for _, p := range []Pull{{Ref: forge.PullRef{Number: 1}, State: "open", UpdatedAt: days(200)}, {Ref: forge.PullRef{Number: 2}, State: "merged", UpdatedAt: days(200)}, {Ref: forge.PullRef{Number: 3}, State: "closed", UpdatedAt: days(2)}} {
-			if _, err := s.SavePull(ctx, tx, p); err != nil {
-				return err
-			}
-		}
-		real := now
-		now = days(100)
-		defer func() { now = real }()
-		for key, st := range map[string]SubjectState{"idle": {Want: 2, Done: 2}, "waits": {Want: 3, Done: 2}, "rechecks": {Want: 1, Done: 1, Recheck: real}} {
-			st.Subject = handlers.Subject{Kind: handlers.SubjectRepo, Key: key}
-			if err := s.SaveSubject(ctx, tx, st); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for more := true; more; {
-		if _, more, err = s.Sweep(ctx, Retention{}, 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for query, want := range map[string]string{
-		`SELECT group_concat(guid, ' ') FROM (SELECT guid FROM deliveries ORDER BY guid)`:                                                 "new old-open week week-open",
-		`SELECT group_concat(guid, ' ') FROM (SELECT d.guid FROM delivery_payloads p JOIN deliveries d ON d.seq = p.seq ORDER BY d.guid)`: "new old-open week-open",
-		`SELECT group_concat(key, ' ') FROM (SELECT key FROM subjects ORDER BY key)`:                                                      "rechecks waits",
-		`SELECT group_concat(number, ' ') FROM (SELECT number FROM pulls ORDER BY number)`:                                                "1 3",
-	} {
-		var got string
-		if err := s.db.QueryRowContext(ctx, query).Scan(&got); err != nil || got != want {
-			t.Errorf("%s: got %q, %v; want %q", query, got, err, want)
-		}
-	}
-}
-
 func TestCase056_OlderStateOfAPullDoesNotWin(t *testing.T) {
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	at := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)

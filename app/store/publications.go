@@ -90,11 +90,13 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c publish.Claim) (publish
 	return publish.Claimed{Granted: true, Publication: p, Views: views}, err
 }
 
-// viewsOf reads the live views of a key and the one of a pull request.
+// viewsOf reads the live views of a key and the one of a pull request, which
+// comes first. What does not fit is left out, but never the worst: a check must not
+// turn green because somebody opened enough pull requests on its head.
 func (s *Store) viewsOf(ctx context.Context, tx *sql.Tx, key publish.Key, pull int) ([]publish.View, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT view FROM publication_views
-		WHERE repo_id = $1 AND head_sha = $2 AND name = $3 AND (live OR pull = $4) ORDER BY pull LIMIT $5`,
-		key.RepoID, key.HeadSHA, key.Name, pull, maxJoinedViews)
+		WHERE repo_id = $1 AND head_sha = $2 AND name = $3 AND (live OR pull = $4) ORDER BY pull <> $4, pull`,
+		key.RepoID, key.HeadSHA, key.Name, pull)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,12 @@ func (s *Store) viewsOf(ctx context.Context, tx *sql.Tx, key publish.Key, pull i
 		if err := json.Unmarshal(raw, &v); err != nil {
 			return nil, fmt.Errorf("read a stored view of %s on %s: %w", key.Name, key.HeadSHA, err)
 		}
-		out = append(out, v)
+		if len(out) < maxJoinedViews {
+			out = append(out, v)
+			continue
+		}
+		last := &out[maxJoinedViews-1]
+		*last = publish.Join([]publish.View{*last, v}).Worst
 	}
 	return out, rows.Err()
 }
@@ -151,7 +158,9 @@ func (s *Store) SavePublication(ctx context.Context, p publish.Publication) erro
 func (s *Store) OpenPublications(ctx context.Context, repoID int64, pull int) ([]publish.Publication, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT `+publicationColumns+` FROM publication_views v
 		JOIN publications p ON p.repo_id = v.repo_id AND p.head_sha = v.head_sha AND p.name = v.name
-		WHERE v.repo_id = $1 AND v.pull = $2 AND p.waiting ORDER BY p.updated_at, p.head_sha, p.name LIMIT $3`, repoID, pull, maxOpenPublications)
+		WHERE v.repo_id = $1 AND v.pull = $2 AND (p.waiting OR EXISTS (SELECT 1 FROM publication_views o
+			WHERE o.repo_id = v.repo_id AND o.head_sha = v.head_sha AND o.name = v.name AND o.pull <> v.pull AND o.live))
+		ORDER BY p.updated_at, p.head_sha, p.name LIMIT $3`, repoID, pull, maxOpenPublications)
 	if err != nil {
 		return nil, fmt.Errorf("list the open checks of pull request %d: %w", pull, err)
 	}
@@ -166,32 +175,6 @@ func (s *Store) StalePublications(ctx context.Context, before time.Time, limit i
 		return nil, fmt.Errorf("list stale checks: %w", err)
 	}
 	return scanPublications(rows)
-}
-
-// PrunePublications forgets checks that ended before a time and speak for no open
-// pull request, at most limit of them, and says how many.
-func (s *Store) PrunePublications(ctx context.Context, before time.Time, limit int) (int64, error) {
-	var n int64
-	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM publications WHERE (repo_id, head_sha, name) IN (
-			SELECT p.repo_id, p.head_sha, p.name FROM publications p
-			WHERE NOT p.waiting AND p.updated_at < $1 AND p.lease_until < $1 AND NOT EXISTS (
-				SELECT 1 FROM publication_views v WHERE v.repo_id = p.repo_id AND v.head_sha = p.head_sha AND v.name = p.name AND v.live)
-			ORDER BY p.updated_at LIMIT $2)`, micros(before), limit)
-		if err != nil {
-			return fmt.Errorf("forget old checks: %w", err)
-		}
-		if n, err = res.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM publication_views WHERE updated_at < $1 AND NOT EXISTS (
-			SELECT 1 FROM publications p WHERE p.repo_id = publication_views.repo_id AND p.head_sha = publication_views.head_sha AND p.name = publication_views.name)`, micros(before))
-		if err != nil {
-			return fmt.Errorf("forget old views: %w", err)
-		}
-		return nil
-	})
-	return n, err
 }
 
 func scanPublications(rows *sql.Rows) ([]publish.Publication, error) {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -126,20 +128,55 @@ func TestPublicationViewsFollowTheirPullRequest(t *testing.T) {
 		want  string
 	}{
 		{"first", publish.CheckName, pubView(7, pubHeadA, publish.StateInProgress), "[7:in_progress]"},
-		{"another on the same head", publish.CheckName, pubView(9, pubHeadA, publish.StateDraft), "[7:in_progress 9:draft]"},
+		{"another on the same head", publish.CheckName, pubView(9, pubHeadA, publish.StateDraft), "[9:draft 7:in_progress]"},
 		{"the first again", publish.CheckName, pubView(7, pubHeadA, publish.StatePaused), "[7:paused 9:draft]"},
 		{"its base is no longer gated", publish.AdvisoryName, pubView(7, pubHeadA, publish.StatePaused), "[7:paused]"},
 		{"so the other is alone", publish.CheckName, pubView(9, pubHeadA, publish.StateDraft), "[9:draft]"},
 		{"back again", publish.CheckName, pubView(7, pubHeadA, publish.StatePaused), "[7:paused 9:draft]"},
 		{"on to a new head", publish.CheckName, pubView(7, pubHeadB, publish.StateInProgress), "[7:in_progress]"},
 		{"whose old one is superseded", publish.CheckName, pubView(7, pubHeadA, publish.StateSuperseded), "[7:superseded 9:draft]"},
-		{"which takes nothing from the new one", publish.CheckName, pubView(9, pubHeadB, publish.StateDraft), "[7:in_progress 9:draft]"},
-		{"closed", publish.CheckName, pubView(9, pubHeadB, publish.StateClosed), "[7:in_progress 9:closed]"},
+		{"which takes nothing from the new one", publish.CheckName, pubView(9, pubHeadB, publish.StateDraft), "[9:draft 7:in_progress]"},
+		{"closed", publish.CheckName, pubView(9, pubHeadB, publish.StateClosed), "[9:closed 7:in_progress]"},
 		{"and gone", publish.CheckName, pubView(7, pubHeadB, publish.StateDraft), "[7:draft]"},
 	}
 	for _, tt := range steps {
 		if got := pulls(claim(t, s, "one", pubClock(), tt.check, tt.view).Views); got != tt.want {
 			t.Errorf("%s: views %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// More pull requests on one head than a check can speak for: it still speaks for
+// the one at hand and for the worst.
+func TestPublicationViewsBeyondTheBound(t *testing.T) {
+	s := openTrail(t)
+	const worst, last = maxJoinedViews + 40, maxJoinedViews + 60
+	for n := 1; n <= last; n++ {
+		state := publish.StateDraft
+		if n == worst {
+			state = publish.StateInProgress
+		}
+		c := publish.Claim{Key: pubKey(pubHeadA, publish.CheckName), Repo: pubRepo(), Now: pubClock(), View: pubView(n, pubHeadA, state)}
+		raw, err := json.Marshal(c.View)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return putView(ctx, tx, c, s.codec.pack(raw)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, at := range []int{1, 7, maxJoinedViews, worst, last} {
+		state := publish.StateDraft
+		if at == worst {
+			state = publish.StateInProgress
+		}
+		views := claim(t, s, "one", pubClock(), publish.CheckName, pubView(at, pubHeadA, state)).Views
+		if len(views) != maxJoinedViews || views[0].Pull.Number != at {
+			t.Errorf("publishing %d: %d views, the first of %d", at, len(views), views[0].Pull.Number)
+		}
+		if got := publish.Join(views).Worst.Pull.Number; got != worst {
+			t.Errorf("publishing %d: the worst is %d, want %d", at, got, worst)
 		}
 	}
 }
@@ -171,19 +208,6 @@ func TestOpenAndStalePublications(t *testing.T) {
 		if stale, err := s.StalePublications(t.Context(), tt.before, 10); err != nil || len(stale) != tt.want {
 			t.Errorf("stale before %v = %+v, %v, want %d", tt.before, stale, err, tt.want)
 		}
-	}
-	// Only what ended and speaks for nobody is forgotten.
-	if n, err := s.PrunePublications(t.Context(), pubClock().Add(48*time.Hour), 10); err != nil || n != 0 {
-		t.Errorf("%d forgotten, %v", n, err)
-	}
-	save(pubHeadA, pubClock(), func(p *publish.Publication) { p.CheckRunID, p.Status, p.Conclusion = 1, "completed", "cancelled" })
-	claim(t, s, "one", pubClock(), publish.AdvisoryName, pubView(7, pubHeadB, publish.StateDraft))
-	if n, err := s.PrunePublications(t.Context(), pubClock().Add(48*time.Hour), 10); err != nil || n != 2 {
-		t.Errorf("%d forgotten, %v, want both heads of %s", n, err, publish.CheckName)
-	}
-	var views int
-	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM publication_views`).Scan(&views); err != nil || views != 1 {
-		t.Errorf("%d views left, %v, want the live one", views, err)
 	}
 }
 

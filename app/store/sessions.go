@@ -16,8 +16,12 @@ import (
 )
 
 // maxSources bounds the check names remembered of one repository; a generated
-// matrix can have hundreds.
-const maxSources = 2000
+// matrix can have hundreds. A name that is seen again is written again once it was
+// not for sourceAge, so that Sweep knows which are in use.
+const (
+	maxSources = 2000
+	sourceAge  = 24 * time.Hour
+)
 
 // RecordDeliveries implements session.Store.
 func (s *Store) RecordDeliveries(ctx context.Context, guids []string, chain trail.Chain, seal func(lastSeq int64, lastHash string) ([]trail.Record, error)) error {
@@ -57,10 +61,22 @@ func (s *Store) SaveSession(ctx context.Context, x session.Session) error {
 	if err != nil {
 		return fmt.Errorf("save session %s: %w", x.ID, err)
 	}
-	_, err = s.db.ExecContext(ctx, `
-		INSERT INTO sessions (id, repo_id, pull, head_sha, status, body, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (id) DO UPDATE SET head_sha = excluded.head_sha, status = excluded.status, body = excluded.body, updated_at = excluded.updated_at`,
-		x.ID, x.Pull.Repo.ID, x.Pull.Number, x.HeadSHA, string(x.Status), string(body), s.Now())
+	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO sessions (id, repo_id, pull, head_sha, status, body, updated_at, newest)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, NOT EXISTS (SELECT 1 FROM sessions n WHERE n.repo_id = $2 AND n.pull = $3 AND n.id > $1))
+			ON CONFLICT (id) DO UPDATE SET head_sha = excluded.head_sha, status = excluded.status, body = excluded.body, updated_at = excluded.updated_at`,
+			x.ID, x.Pull.Repo.ID, x.Pull.Number, x.HeadSHA, string(x.Status), string(body), s.Now())
+		if err != nil {
+			return err
+		}
+		// Only the one before can have been the newest.
+		_, err = tx.ExecContext(ctx, `
+			UPDATE sessions SET newest = FALSE WHERE newest AND id = (
+				SELECT id FROM sessions WHERE repo_id = $1 AND pull = $2 AND id < $3 ORDER BY id DESC LIMIT 1)`,
+			x.Pull.Repo.ID, x.Pull.Number, x.ID)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("save session %s: %w", x.ID, err)
 	}
@@ -97,7 +113,8 @@ func (s *Store) Head(ctx context.Context, repoID int64, sha string, now time.Tim
 	const read = `SELECT seen_at, first_check, checks, rerun FROM heads WHERE repo_id = $1 AND sha = $2`
 	err := s.db.QueryRowContext(ctx, read, repoID, sha).Scan(&h.SeenAt, &first, &checks, &h.Rerun)
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err = s.db.ExecContext(ctx, `INSERT INTO heads (repo_id, sha, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, repoID, sha, h.SeenAt)
+		_, err = s.db.ExecContext(ctx, `INSERT INTO heads (repo_id, sha, seen_at, updated_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			repoID, sha, h.SeenAt, s.Now())
 		if err != nil {
 			return h, fmt.Errorf("remember head %s: %w", sha, err)
 		}
@@ -120,7 +137,8 @@ func (s *Store) SaveHeadChecks(ctx context.Context, repoID int64, sha string, ro
 		return fmt.Errorf("save the checks of head %s: %w", sha, err)
 	}
 	first := sql.NullTime{Time: firstCheck.UTC(), Valid: !firstCheck.IsZero()}
-	if _, err := s.db.ExecContext(ctx, `UPDATE heads SET checks = $1, first_check = $2 WHERE repo_id = $3 AND sha = $4`, string(body), first, repoID, sha); err != nil {
+	if _, err := s.db.ExecContext(ctx, `UPDATE heads SET checks = $1, first_check = $2, updated_at = $3 WHERE repo_id = $4 AND sha = $5`,
+		string(body), first, s.Now(), repoID, sha); err != nil {
 		return fmt.Errorf("save the checks of head %s: %w", sha, err)
 	}
 	return nil
@@ -128,57 +146,65 @@ func (s *Store) SaveHeadChecks(ctx context.Context, repoID int64, sha string, ro
 
 // SetRerun implements session.Store.
 func (s *Store) SetRerun(ctx context.Context, repoID int64, sha string, wanted bool) error {
-	if _, err := s.db.ExecContext(ctx, `UPDATE heads SET rerun = $1 WHERE repo_id = $2 AND sha = $3`, wanted, repoID, sha); err != nil {
+	if _, err := s.db.ExecContext(ctx, `UPDATE heads SET rerun = $1, updated_at = $2 WHERE repo_id = $3 AND sha = $4`, wanted, s.Now(), repoID, sha); err != nil {
 		return fmt.Errorf("ask for a re-run on %s: %w", sha, err)
 	}
 	return nil
 }
 
 // Sources implements session.Store.
-func (s *Store) Sources(ctx context.Context, repoID int64) (out []session.Source, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT name, app_id, workflow FROM check_sources WHERE repo_id = $1 ORDER BY name, app_id, workflow LIMIT $2`, repoID, maxSources)
-	if err != nil {
-		return nil, fmt.Errorf("read check sources: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var x session.Source
-		if err := rows.Scan(&x.Name, &x.AppID, &x.Workflow); err != nil {
-			return nil, fmt.Errorf("read check sources: %w", err)
-		}
-		out = append(out, x)
-	}
-	return out, rows.Err()
+func (s *Store) Sources(ctx context.Context, repoID int64) ([]session.Source, error) {
+	out, _, err := s.sources(ctx, repoID)
+	return out, err
 }
 
-// LearnSources implements session.Store. What is known already is not written
-// again; beyond maxSources nothing more is learnt.
+// sources also says when each was last learnt.
+func (s *Store) sources(ctx context.Context, repoID int64) (out []session.Source, seen map[session.Source]time.Time, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT name, app_id, workflow, seen_at FROM check_sources WHERE repo_id = $1 ORDER BY name, app_id, workflow LIMIT $2`, repoID, maxSources)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read check sources: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	seen = make(map[session.Source]time.Time)
+	for rows.Next() {
+		var x session.Source
+		var at time.Time
+		if err := rows.Scan(&x.Name, &x.AppID, &x.Workflow, &at); err != nil {
+			return nil, nil, fmt.Errorf("read check sources: %w", err)
+		}
+		out = append(out, x)
+		seen[x] = at
+	}
+	return out, seen, rows.Err()
+}
+
+// LearnSources implements session.Store. What was learnt within sourceAge is not
+// written again; beyond maxSources nothing more is learnt.
 func (s *Store) LearnSources(ctx context.Context, repoID int64, sources []session.Source) error {
-	known, err := s.Sources(ctx, repoID)
+	_, seen, err := s.sources(ctx, repoID)
 	if err != nil {
 		return err
 	}
-	have := make(map[session.Source]bool, len(known))
-	for _, x := range known {
-		have[x] = true
-	}
+	now := s.Now()
 	var q strings.Builder
 	var args []any
 	for _, x := range sources {
-		if have[x] || len(have) >= maxSources {
+		at, known := seen[x]
+		if now.Sub(at) < sourceAge || !known && len(seen) >= maxSources {
 			continue
 		}
-		have[x] = true
+		seen[x] = now
 		if len(args) > 0 {
 			q.WriteString(", ")
 		}
-		writePlaceholders(&q, len(args)+1, 4)
-		args = append(args, repoID, x.Name, x.AppID, x.Workflow)
+		writePlaceholders(&q, len(args)+1, 5)
+		args = append(args, repoID, x.Name, x.AppID, x.Workflow, now)
 	}
 	if len(args) == 0 {
 		return nil
 	}
-	if _, err := s.db.ExecContext(ctx, `INSERT INTO check_sources (repo_id, name, app_id, workflow) VALUES `+q.String()+` ON CONFLICT DO NOTHING`, args...); err != nil {
+	if _, err := s.db.ExecContext(ctx, `INSERT INTO check_sources (repo_id, name, app_id, workflow, seen_at) VALUES `+q.String()+`
+		ON CONFLICT (repo_id, name, app_id, workflow) DO UPDATE SET seen_at = excluded.seen_at`, args...); err != nil {
 		return fmt.Errorf("learn check sources: %w", err)
 	}
 	return nil

@@ -45,10 +45,10 @@ func (s SubjectState) Next(now time.Time) (at time.Time, ok bool) {
 const subjectColumns = `key, kind, want_gen, urgent_gen, done_gen, due_at, settle_until, recheck_at, attempts`
 
 // RaiseSubjects counts n events for each subject: an urgent wake-up that
-// overrides a debounce. giveUp is the number of attempts after which a subject
-// was given up; an event gives it a fresh start. The new states are returned in
-// no particular order.
-func (s *Store) RaiseSubjects(ctx context.Context, tx *sql.Tx, counts map[handlers.Subject]int, giveUp int) (states []SubjectState, err error) {
+// overrides a debounce. tired is the number of failed attempts from which on an
+// event is a fresh start; before, it counts on. The new states are returned in no
+// particular order.
+func (s *Store) RaiseSubjects(ctx context.Context, tx *sql.Tx, counts map[handlers.Subject]int, tired int) (states []SubjectState, err error) {
 	if len(counts) == 0 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (s *Store) RaiseSubjects(ctx context.Context, tx *sql.Tx, counts map[handle
 	for subject, n := range counts {
 		args = append(args, subject.Key, string(subject.Kind), n, n, now)
 	}
-	args = append(args, giveUp)
+	args = append(args, tired)
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`INSERT INTO subjects (key, kind, want_gen, urgent_gen, updated_at) VALUES %s
 ON CONFLICT (key) DO UPDATE SET want_gen = subjects.want_gen + excluded.want_gen, urgent_gen = subjects.want_gen + excluded.want_gen,
  due_at = NULL, attempts = CASE WHEN subjects.attempts >= $%d THEN 0 ELSE subjects.attempts END, updated_at = excluded.updated_at
@@ -71,7 +71,8 @@ RETURNING %s`, tuples(len(counts), columns), len(args), subjectColumns), args...
 
 // WakeSubject counts a wake-up that may wait until notBefore. running says
 // whether a turn of the subject is under way, which may have missed its cause.
-func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Subject, notBefore time.Time, running bool, giveUp int) (SubjectState, error) {
+// tired is that of RaiseSubjects.
+func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Subject, notBefore time.Time, running bool, tired int) (SubjectState, error) {
 	st, ok, err := s.Subject(ctx, tx, subject.Key)
 	if err != nil {
 		return SubjectState{}, err
@@ -92,7 +93,7 @@ func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Su
 	}
 	st.Want++
 	st.Due = due
-	if st.Attempts >= giveUp {
+	if st.Attempts >= tired {
 		st.Attempts = 0
 	}
 	return st, s.SaveSubject(ctx, tx, st)
@@ -126,8 +127,8 @@ func (s *Store) Subject(ctx context.Context, q Querier, key string) (st SubjectS
 }
 
 // OpenSubjects lists subjects that wait for a turn or a re-check and were not
-// given up, in the order of their keys, beginning after the key given, at most
-// limit.
+// given up, which giveUp failed attempts do, in the order of their keys, beginning
+// after the key given, at most limit.
 func (s *Store) OpenSubjects(ctx context.Context, q Querier, after string, giveUp, limit int) (states []SubjectState, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT `+subjectColumns+` FROM subjects
 WHERE (want_gen > done_gen OR recheck_at IS NOT NULL) AND key > $1 AND attempts < $2 ORDER BY key LIMIT $3`, after, giveUp, limit)

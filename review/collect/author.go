@@ -12,26 +12,30 @@ const ghost = "ghost"
 
 // Author asks once what the pull request's author may do here. What could not
 // be established is unknown, and so is whether this is a first contribution:
-// GitHub's association depends on who asks.
+// GitHub's association depends on who asks. An error means that asking again may
+// be answered, and that nothing should be concluded until then.
 //
 // An App's account is proof of automation, since only GitHub makes them; its
 // rights are those of its installation, which nobody can ask for.
-func Author(ctx context.Context, people forge.PeopleReader, pull forge.Pull) risk.Author {
+func Author(ctx context.Context, people forge.PeopleReader, pull forge.Pull) (risk.Author, error) {
 	a := pull.Author
 	if a.Bot {
-		return risk.Author{VerifiedAutomation: risk.Yes}
+		return risk.Author{VerifiedAutomation: risk.Yes}, nil
 	}
 	if a.Login == "" || (a.ID == 0 && a.Login == ghost) {
-		return risk.Author{}
+		return risk.Author{}, nil
 	}
 	out := risk.Author{VerifiedAutomation: risk.No}
 	p, err := people.Permission(ctx, pull.Ref.Repo, a.Login)
-	if err != nil {
-		return out
+	switch {
+	case mendable(err):
+		return risk.Author{}, err
+	case err != nil:
+		return out, nil
 	}
 	out.Write = risk.No
 	if p.CanWrite() {
 		out.Write = risk.Yes
 	}
-	return out
+	return out, nil
 }

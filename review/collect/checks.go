@@ -45,10 +45,11 @@ func Checks(in ChecksInput) review.Checks {
 	}
 	rows := slices.Clone(in.Snapshot.Checks)
 	nameStatusApps(rows)
+	actions := actionsApps(rows)
 	rows = newest(rows)
 	out.Required = in.requirements(rows)
 	for _, row := range rows {
-		out.Results = append(out.Results, in.result(row, out.Required))
+		out.Results = append(out.Results, in.result(row, out.Required, actions))
 	}
 	return out
 }
@@ -81,7 +82,7 @@ func passed(since time.Time, d time.Duration, now time.Time) bool {
 	return !since.IsZero() && now.Sub(since) >= d
 }
 
-func (in ChecksInput) result(row forge.Check, required []review.RequiredCheck) review.CheckResult {
+func (in ChecksInput) result(row forge.Check, required []review.RequiredCheck, actions map[int64]bool) review.CheckResult {
 	r := review.CheckResult{
 		ID: row.ID, AppID: row.AppID, App: row.App, Workflow: row.Workflow, Event: row.Event,
 		Name: row.Name, Kind: review.CheckKind(row.Kind), Status: row.Status, Conclusion: row.Conclusion,
@@ -95,7 +96,7 @@ func (in ChecksInput) result(row forge.Check, required []review.RequiredCheck) r
 	r.Required = demanded(required, row.Name)
 	r.Advisory = !r.Required && matchesAny(in.Advisory, row.Name)
 	if r.Required {
-		r.Untrusted = in.untrusted(row, required)
+		r.Untrusted = in.untrusted(row, required, actions)
 	}
 	return r
 }
@@ -126,22 +127,35 @@ func identityOf(c forge.Check) identity {
 // newest keeps the newest row of each identity, by its start and then its id,
 // never by its place in the list (case 104).
 //
+// A row that was skipped, or is neutral, ran nothing that could mend what failed
+// before it: editing a title must not hide a failure behind a job whose `if:`
+// was false. Such a row replaces what passed, and leaves standing what failed or
+// is still open.
+//
 // Two jobs of one workflow can have the same name. They run side by side in one
 // suite, while a re-run begins only after its run has ended: rows of a suite that
-// overlap in time are therefore different checks, and both count.
+// overlap in time are therefore different checks, and both count. Jobs of one
+// name that run one after another (a matrix with max-parallel: 1 and a fixed
+// name) look the same as a re-run and are taken for one: ids, suite and times
+// are alike, and GraphQL has an attempt for neither check runs nor workflow runs.
+// Only REST's list of a run's jobs tells (run_attempt).
 func newest(rows []forge.Check) []forge.Check {
 	slices.SortStableFunc(rows, func(a, b forge.Check) int {
 		return cmp.Or(startOf(b).Compare(startOf(a)), cmp.Compare(b.ID, a.ID), cmp.Compare(a.Name, b.Name))
 	})
-	kept := make(map[identity][]forge.Check)
+	seen := make(map[identity][]forge.Check)
 	var out []forge.Check
 	for _, row := range rows {
 		id := identityOf(row)
-		if superseded(row, kept[id]) {
+		byVerdict, bySkip := superseded(row, seen[id])
+		if byVerdict {
 			continue
 		}
-		kept[id] = append(kept[id], row)
-		out = append(out, row)
+		// A success behind a skipped row is not shown, and still supersedes.
+		seen[id] = append(seen[id], row)
+		if !bySkip || !(wasSkipped(row) || succeeded(row)) {
+			out = append(out, row)
+		}
 	}
 	slices.SortStableFunc(out, func(a, b forge.Check) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.AppID, b.AppID), cmp.Compare(a.ID, b.ID))
@@ -149,15 +163,28 @@ func newest(rows []forge.Check) []forge.Check {
 	return out
 }
 
-// superseded reports whether a row is an older attempt of one that was kept.
-func superseded(row forge.Check, kept []forge.Check) bool {
-	for _, k := range kept {
-		if row.ID == k.ID || !sideBySide(row, k) {
-			return true
+// superseded reports whether a row is an older attempt of a newer one, and of
+// which sort: one that says or will say something, or one that was skipped.
+func superseded(row forge.Check, newer []forge.Check) (byVerdict, bySkip bool) {
+	for _, n := range newer {
+		switch {
+		case row.ID == n.ID:
+			byVerdict = true // the same row, listed twice
+		case sideBySide(row, n):
+		case wasSkipped(n):
+			bySkip = true
+		default:
+			byVerdict = true
 		}
 	}
-	return false
+	return byVerdict, bySkip
 }
+
+func wasSkipped(c forge.Check) bool {
+	return c.Status == completed && (c.Conclusion == "skipped" || c.Conclusion == "neutral")
+}
+
+func succeeded(c forge.Check) bool { return c.Status == completed && c.Conclusion == "success" }
 
 // sideBySide reports whether the older row was still running when the newer one
 // of the same suite began.
@@ -166,7 +193,7 @@ func sideBySide(older, newer forge.Check) bool {
 		return false
 	}
 	if older.CompletedAt.IsZero() {
-		return older.Status != "completed"
+		return older.Status != completed
 	}
 	return older.CompletedAt.After(newer.StartedAt)
 }
@@ -176,7 +203,7 @@ func startOf(c forge.Check) time.Time {
 	switch {
 	case !c.StartedAt.IsZero():
 		return c.StartedAt
-	case c.Status == "completed":
+	case c.Status == completed:
 		return c.CompletedAt
 	}
 	return time.Unix(1<<40, 0)

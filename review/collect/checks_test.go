@@ -42,6 +42,11 @@ func workflow(path, event string) func(*forge.Check) {
 	return func(c *forge.Check) { c.Workflow, c.Event = path, event }
 }
 
+// page gives a run the address of a job's page.
+func page(c *forge.Check) {
+	c.URL = fmt.Sprintf("https://github.com/acme/api/actions/runs/77/job/%d", c.ID)
+}
+
 func suite(id int64) func(*forge.Check) { return func(c *forge.Check) { c.Suite = id } }
 
 func input(rows ...forge.Check) ChecksInput {
@@ -98,6 +103,16 @@ func TestChecks(t *testing.T) {
 			"2 build success", review.CIPassed},
 		"cancelled by its successor": {[]forge.Check{run(1, "build", "cancelled", 0, workflow("a.yml", "push"), suite(1), func(c *forge.Check) { c.CompletedAt = noon.Add(6 * time.Minute) }),
 			run(2, "build", "success", 5, workflow("a.yml", "push"), suite(2))}, nil, "2 build success", review.CIPassed},
+		"a skipped job hides no failure": {[]forge.Check{run(1, "build", "failure", 0, workflow("a.yml", "pull_request"), suite(1)), run(2, "build", "skipped", 5, workflow("a.yml", "pull_request"), suite(2))}, nil,
+			"1 build failure; 2 build skipped", review.CIFailed},
+		"nor does a neutral one, in its own suite": {[]forge.Check{run(1, "build", "timed_out", 0, suite(1)), run(2, "build", "neutral", 5, suite(1))}, nil, "1 build timed_out; 2 build neutral", review.CIFailed},
+		"nor two of them":                          {[]forge.Check{run(1, "build", "failure", 0), run(2, "build", "skipped", 5), run(3, "build", "skipped", 6)}, nil, "1 build failure; 3 build skipped", review.CIFailed},
+		"nor an open run": {[]forge.Check{run(1, "build", "", 0, workflow("a.yml", "pull_request"), suite(1), func(c *forge.Check) { c.Status, c.CompletedAt = "in_progress", time.Time{} }), run(2, "build", "skipped", 5, workflow("a.yml", "pull_request"), suite(2))}, nil,
+			"1 build ; 2 build skipped", review.CIPending},
+		"a later success mends a failure":          {[]forge.Check{run(1, "build", "failure", 0), run(2, "build", "skipped", 5), run(3, "build", "success", 6)}, nil, "3 build success", review.CIPassed},
+		"also when a skipped job follows":          {[]forge.Check{run(1, "build", "failure", 0), run(2, "build", "success", 5), run(3, "build", "skipped", 6)}, nil, "3 build skipped", review.CISkipped},
+		"a later failure is the one":               {[]forge.Check{run(1, "build", "failure", 0), run(2, "build", "cancelled", 5), run(3, "build", "skipped", 6)}, nil, "2 build cancelled; 3 build skipped", review.CIFailed},
+		"a skipped job after a success is skipped": {[]forge.Check{run(1, "build", "success", 0), run(2, "build", "skipped", 5)}, nil, "2 build skipped", review.CISkipped},
 		"two jobs of one name side by side": {[]forge.Check{run(1, "build", "failure", 0, workflow("a.yml", "push"), suite(1), func(c *forge.Check) { c.CompletedAt = noon.Add(9 * time.Minute) }),
 			run(2, "build", "success", 1, workflow("a.yml", "push"), suite(1))}, nil, "1 build failure; 2 build success", review.CIFailed},
 		"two suites of another app": {[]forge.Check{run(1, "scan", "failure", 0, from(9001, "scanner"), suite(1)), run(2, "scan", "success", 5, from(9001, "scanner"), suite(2))}, nil,
@@ -153,6 +168,77 @@ func TestChecks(t *testing.T) {
 				t.Errorf("the order of the list decides: %s", again)
 			}
 		})
+	}
+}
+
+// A patch that changes workflows can report anything with a workflow's token.
+func TestCase107_ThePatchReportsForItself(t *testing.T) {
+	set := func(by string, change ...func(*forge.Check)) forge.Check {
+		c := status("build", "success")
+		c.App = by
+		for _, f := range change {
+			f(&c)
+		}
+		return c
+	}
+	lint := run(9, "lint", "success", 0, workflow("lint.yml", "pull_request"), page)
+	for name, tc := range map[string]struct {
+		rows []forge.Check
+		app  int64  // that the branch demands
+		why  string // part of it; empty: it counts
+	}{
+		"a status by Actions":                    {[]forge.Check{set("github-actions[bot]"), lint}, actions, `a commit status by "github-actions[bot]"`},
+		"a status by Actions, any App":           {[]forge.Check{set("github-actions[bot]"), lint}, 0, `a commit status by "github-actions[bot]"`},
+		"a status by Actions alone":              {[]forge.Check{set("github-actions[bot]")}, 0, "a commit status"},
+		"a status by a person":                   {[]forge.Check{set("mara"), lint}, 0, `a commit status by "mara"`},
+		"a status by an account that is gone":    {[]forge.Check{set(""), lint}, 0, "a commit status"},
+		"a status by another App":                {[]forge.Check{set("jenkins[bot]"), lint}, 0, ""},
+		"a status by another App that runs":      {[]forge.Check{set("scanner[bot]"), run(3, "scan", "success", 0, from(9001, "scanner")), lint}, 9001, ""},
+		"a run by Actions of no workflow":        {[]forge.Check{run(1, "build", "success", 0), lint}, actions, "its workflow file is unknown"},
+		"a run by Actions under another id":      {[]forge.Check{run(1, "build", "success", 0, from(7, "github-actions")), lint}, 0, "its workflow file is unknown"},
+		"a run by what Actions is called here":   {[]forge.Check{run(1, "build", "success", 0, from(7, "ci")), run(2, "x", "success", 0, from(7, "ci"), workflow("lint.yml", "push"))}, 7, "its workflow file is unknown"},
+		"a run by nobody":                        {[]forge.Check{run(1, "build", "success", 0, from(0, "")), lint}, 0, "its workflow file is unknown"},
+		"a run by another App":                   {[]forge.Check{run(1, "build", "success", 0, from(9001, "scanner")), lint}, 9001, ""},
+		"a job of a workflow that is left alone": {[]forge.Check{run(1, "build", "success", 0, workflow("lint.yml", "push"), page), lint}, actions, ""},
+		"a job of the changed workflow":          {[]forge.Check{run(1, "build", "success", 0, workflow("ci.yml", "push"), page), lint}, actions, "it comes from ci.yml"},
+		"a step's run in another workflow's suite": {[]forge.Check{run(1, "build", "success", 0, workflow("lint.yml", "push"), func(c *forge.Check) {
+			c.URL = "https://github.com/acme/api/runs/1"
+		}), lint}, actions, "it is not a job of lint.yml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(tc.rows...)
+			in.Required = []forge.RequiredCheck{{Name: "build", AppID: tc.app}}
+			in.ChangedWorkflows, in.Now = []string{"ci.yml"}, noon.Add(time.Hour)
+			c := Checks(in)
+			i := slices.IndexFunc(c.Results, func(r review.CheckResult) bool { return r.Name == "build" })
+			if got := c.Results[i].Untrusted; (got == "") != (tc.why == "") || !strings.Contains(got, tc.why) {
+				t.Errorf("untrusted: %q, want %q", got, tc.why)
+			}
+			want := review.CIPassed
+			if tc.why != "" {
+				want = review.CIMissing
+			}
+			if got := ciOf(c); got != want {
+				t.Errorf("CI is %s, want %s", got, want)
+			}
+			// Where no workflow changes, what reported before still counts.
+			in.ChangedWorkflows = nil
+			if got := ciOf(Checks(in)); got != review.CIPassed {
+				t.Errorf("without a changed workflow CI is %s", got)
+			}
+		})
+	}
+}
+
+func TestIsJob(t *testing.T) {
+	for url, want := range map[string]bool{
+		"https://github.com/a/b/actions/runs/1/job/2": true, "https://ghe.acme.example/a/b/actions/runs/12/job/34": true,
+		"": false, "https://github.com/a/b/runs/1": false, "https://github.com/a/b/actions/runs/1": false, "https://github.com/a/b/actions/runs/1/job/": false,
+		"https://github.com/a/b/actions/runs//job/2": false, "https://github.com/a/b/actions/runs/1/job/2/x": false, "/job/2/actions/runs/1": false,
+	} {
+		if got := isJob(url); got != want {
+			t.Errorf("%s: %v", url, got)
+		}
 	}
 }
 

@@ -12,6 +12,6 @@
 //	patch, gaps, err := collect.Patch(ctx, client, pull)         // compare; list-files above 300
 //	snap, err := client.Snapshot(ctx, …collect.Dirs(patch)…)     // checks, and both sides' modes
 //	gaps = append(gaps, collect.Modes(&patch, snap)...)          // pure
-//	gaps = append(gaps, collect.Fill(ctx, client, repo, &patch, collect.Budget{})...)
+//	more, err := collect.Fill(ctx, client, repo, &patch, collect.Budget{}) // blobs, within bounds
 //	checks := collect.Checks(collect.ChecksInput{…})             // pure
 package collect

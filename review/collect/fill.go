@@ -43,23 +43,30 @@ func (b Budget) withDefaults() Budget {
 // is enough to have source code called binary. What remains unread stays marked
 // as truncated, with the reason.
 //
+// It stops at the first read that may work when it is tried again, with an
+// error: the patch is then half filled and nothing to judge.
+//
 // It needs the blob ids that Modes fills in.
-func Fill(ctx context.Context, r BlobReader, repo forge.Repo, p *diff.Patch, budget Budget) []Gap {
+func Fill(ctx context.Context, r BlobReader, repo forge.Repo, p *diff.Patch, budget Budget) ([]Gap, error) {
 	f := filler{r: r, repo: repo, left: budget.withDefaults()}
 	for i := range p.Files {
 		file := &p.Files[i]
 		if !wanting(file) {
 			continue
 		}
-		if err := f.fill(ctx, file); err != nil {
+		err := f.fill(ctx, file)
+		switch {
+		case mendable(err):
+			return nil, err
+		case err != nil:
 			file.Truncated, file.Why = true, because(file, err)
 			f.failed++
 		}
 	}
 	if f.failed == 0 {
-		return nil
+		return nil, nil
 	}
-	return []Gap{{What: "diff", Detail: fmt.Sprintf("%d files without a patch could not be compared", f.failed)}}
+	return []Gap{{What: "diff", Detail: fmt.Sprintf("%d files without a patch could not be compared", f.failed)}}, nil
 }
 
 // wanting reports whether a file's text has to be looked for.

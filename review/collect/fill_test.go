@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/risk/diff"
@@ -15,11 +16,15 @@ import (
 // fakeBlobs answers by id.
 type fakeBlobs struct {
 	data  map[string]string
+	err   error // answered to everything
 	calls int
 }
 
 func (f *fakeBlobs) Blob(_ context.Context, _ forge.Repo, oid string, max int64) ([]byte, error) {
 	f.calls++
+	if f.err != nil {
+		return nil, f.err
+	}
 	s, ok := f.data[oid]
 	if !ok {
 		return nil, &forge.Error{Kind: forge.KindNotFound, Op: "read blob", Err: errors.New("no such blob")}
@@ -68,7 +73,10 @@ func TestFill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &fakeBlobs{data: blobs}
 			p := diff.Patch{Files: []diff.File{tc.f}}
-			gaps := Fill(t.Context(), r, forge.Repo{}, &p, tc.budget)
+			gaps, err := Fill(t.Context(), r, forge.Repo{}, &p, tc.budget)
+			if err != nil {
+				t.Fatal(err)
+			}
 			f := p.Files[0]
 			if r.calls != tc.calls || len(f.Hunks) != tc.hunks || f.Binary != tc.binary || f.Truncated != (tc.truncated != "") || !strings.Contains(f.Why, tc.truncated) {
 				t.Errorf("%d calls, %d hunks, binary %v, truncated %v because %q", r.calls, len(f.Hunks), f.Binary, f.Truncated, f.Why)
@@ -86,8 +94,27 @@ func TestFill(t *testing.T) {
 	for i := range 5 {
 		p.Files = append(p.Files, large(fmt.Sprint(i)))
 	}
-	if gaps := Fill(t.Context(), r, forge.Repo{}, &p, Budget{Files: 2}); len(gaps) != 1 || r.calls != 4 || len(Truncated(p)) != 3 {
-		t.Errorf("gaps %v, %d calls, truncated %v", gaps, r.calls, Truncated(p))
+	if gaps, err := Fill(t.Context(), r, forge.Repo{}, &p, Budget{Files: 2}); err != nil || len(gaps) != 1 || r.calls != 4 || len(Truncated(p)) != 3 {
+		t.Errorf("gaps %v, %v, %d calls, truncated %v", gaps, err, r.calls, Truncated(p))
+	}
+}
+
+// What passes must not become a verdict that lasts until the next push.
+func TestFillTellsWhatPassesFromWhatLasts(t *testing.T) {
+	for kind, passes := range map[forge.Kind]bool{
+		forge.KindUnavailable: true, forge.KindRateLimited: true, forge.KindUnauthorized: true, forge.KindSuspended: true,
+		forge.KindForbidden: false, forge.KindNotFound: false, forge.KindInvalid: false, forge.KindTooLarge: false, forge.KindMalformed: false,
+	} {
+		refusal := &forge.Error{Kind: kind, Op: "read blob", RetryAfter: time.Minute}
+		r := &fakeBlobs{err: refusal}
+		p := diff.Patch{Files: []diff.File{large("a.go"), large("b.go"), large("c.go")}}
+		gaps, err := Fill(t.Context(), r, forge.Repo{}, &p, Budget{})
+		switch {
+		case passes && (!errors.Is(err, refusal) || gaps != nil || r.calls != 1):
+			t.Errorf("%s: gaps %v, error %v, %d calls; want the error at once", kind, gaps, err, r.calls)
+		case !passes && (err != nil || len(gaps) != 1 || r.calls != 3 || len(Truncated(p)) != 3):
+			t.Errorf("%s: gaps %v, error %v, truncated %v", kind, gaps, err, Truncated(p))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -71,21 +72,30 @@ func (p *people) Permission(context.Context, forge.Repo, string) (forge.Permissi
 
 func TestAuthor(t *testing.T) {
 	mona, bot, ghost := forge.Account{ID: 1, Login: "mona"}, forge.Account{ID: 2, Login: "renovate[bot]", Bot: true}, forge.Account{Login: "ghost"}
+	refused := func(k forge.Kind) people { return people{err: &forge.Error{Kind: k, Op: "read permission"}} }
 	for name, tc := range map[string]struct {
 		account forge.Account
 		people  people
 		want    risk.Author
 		calls   int
+		failed  bool
 	}{
-		"a writer":          {mona, people{p: forge.PermissionWrite}, risk.Author{Write: risk.Yes, VerifiedAutomation: risk.No}, 1},
-		"a reader":          {mona, people{p: forge.PermissionTriage}, risk.Author{Write: risk.No, VerifiedAutomation: risk.No}, 1},
-		"nobody can tell":   {mona, people{err: errors.New("no")}, risk.Author{VerifiedAutomation: risk.No}, 1},
-		"an App":            {bot, people{}, risk.Author{VerifiedAutomation: risk.Yes}, 0},
-		"a deleted account": {ghost, people{}, risk.Author{}, 0},
+		"a writer":          {mona, people{p: forge.PermissionWrite}, risk.Author{Write: risk.Yes, VerifiedAutomation: risk.No}, 1, false},
+		"a reader":          {mona, people{p: forge.PermissionTriage}, risk.Author{Write: risk.No, VerifiedAutomation: risk.No}, 1, false},
+		"nobody can tell":   {mona, people{err: errors.New("no")}, risk.Author{VerifiedAutomation: risk.No}, 1, false},
+		"not there":         {mona, refused(forge.KindNotFound), risk.Author{VerifiedAutomation: risk.No}, 1, false},
+		"not ours to ask":   {mona, refused(forge.KindForbidden), risk.Author{VerifiedAutomation: risk.No}, 1, false},
+		"a new permission":  {mona, refused(forge.KindMalformed), risk.Author{VerifiedAutomation: risk.No}, 1, false},
+		"GitHub is down":    {mona, refused(forge.KindUnavailable), risk.Author{}, 1, true},
+		"rate limited":      {mona, refused(forge.KindRateLimited), risk.Author{}, 1, true},
+		"suspended":         {mona, refused(forge.KindSuspended), risk.Author{}, 1, true},
+		"stopping":          {mona, people{err: fmt.Errorf("read: %w", context.Canceled)}, risk.Author{}, 1, true},
+		"an App":            {bot, people{}, risk.Author{VerifiedAutomation: risk.Yes}, 0, false},
+		"a deleted account": {ghost, people{}, risk.Author{}, 0, false},
 	} {
-		got := Author(t.Context(), &tc.people, forge.Pull{Author: tc.account})
-		if got != tc.want || tc.people.calls != tc.calls {
-			t.Errorf("%s: got %+v after %d calls", name, got, tc.people.calls)
+		got, err := Author(t.Context(), &tc.people, forge.Pull{Author: tc.account})
+		if got != tc.want || tc.people.calls != tc.calls || (err != nil) != tc.failed {
+			t.Errorf("%s: got %+v, %v after %d calls", name, got, err, tc.people.calls)
 		}
 	}
 }

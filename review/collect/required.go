@@ -85,13 +85,10 @@ func demanded(required []review.RequiredCheck, name string) bool {
 }
 
 // untrusted says why a row under a required name proves nothing: the patch
-// itself wrote what produced it, or another App did (case 107).
-func (in ChecksInput) untrusted(row forge.Check, required []review.RequiredCheck) string {
-	if slices.Contains(in.ChangedWorkflows, row.Workflow) && row.Workflow != "" {
-		return "it comes from " + row.Workflow + ", which this patch adds or changes"
-	}
-	if row.Workflow == "" && row.Event != "" && len(in.ChangedWorkflows) > 0 {
-		return "its workflow file is unknown while this patch changes workflows"
+// itself may have written what produced it, or another App did (case 107).
+func (in ChecksInput) untrusted(row forge.Check, required []review.RequiredCheck, actions map[int64]bool) string {
+	if why := in.selfMade(row, actions); why != "" {
+		return why
 	}
 	var wanted []string
 	for _, r := range required {
@@ -108,6 +105,75 @@ func (in ChecksInput) untrusted(row forge.Check, required []review.RequiredCheck
 	return fmt.Sprintf("it comes from %s, and app %s is required", producer(row), strings.Join(wanted, " or "))
 }
 
+// actionsSlug is the App under which every workflow reports.
+const actionsSlug = "github-actions"
+
+// selfMade says why a row may be the patch's own word about itself. A workflow
+// may set any status and any check run with its token, as the same App that
+// reports its jobs: where the patch changes workflows, only a job of a workflow
+// that it leaves alone says something.
+func (in ChecksInput) selfMade(row forge.Check, actions map[int64]bool) string {
+	if len(in.ChangedWorkflows) == 0 {
+		return ""
+	}
+	switch {
+	case row.Workflow != "" && slices.Contains(in.ChangedWorkflows, row.Workflow):
+		return "it comes from " + row.Workflow + ", which this patch adds or changes"
+	case !maybeActions(row, actions):
+		return ""
+	case row.Kind == forge.CommitStatus:
+		return fmt.Sprintf("it is a commit status by %q, which a workflow can set, while this patch changes workflows", clip(row.App, 100))
+	case row.Workflow == "":
+		return "its workflow file is unknown while this patch changes workflows"
+	case !isJob(row.URL):
+		return "it is not a job of " + row.Workflow + ": a workflow can report it, while this patch changes workflows"
+	}
+	return ""
+}
+
+// actionsApps are the Apps of which a row on this head tells that they run
+// workflows: GitHub Actions, whatever id it has on this server.
+func actionsApps(rows []forge.Check) map[int64]bool {
+	ids := make(map[int64]bool)
+	for _, r := range rows {
+		if r.AppID > 0 && (r.Workflow != "" || r.Event != "" || isActions(r.App)) {
+			ids[r.AppID] = true
+		}
+	}
+	return ids
+}
+
+func isActions(app string) bool { return strings.TrimSuffix(app, botSuffix) == actionsSlug }
+
+// botSuffix ends the login of every App's account, and of no other's.
+const botSuffix = "[bot]"
+
+// maybeActions reports whether a workflow may have reported a row. A person's
+// token can be a workflow's secret; an App that has a name is that App.
+func maybeActions(row forge.Check, actions map[int64]bool) bool {
+	switch {
+	case row.Workflow != "" || row.Event != "" || isActions(row.App):
+		return true
+	case row.AppID > 0:
+		return actions[row.AppID]
+	}
+	return row.Kind != forge.CommitStatus || !strings.HasSuffix(row.App, botSuffix)
+}
+
+// isJob reports whether an address is that of a job. GitHub puts a check run
+// that a step creates into whichever suite of Actions came first, so that it
+// seems to come from a workflow that never ran it. Its page is then /runs/ID; by
+// all reports GitHub ignores the details_url that a workflow's token asks for.
+func isJob(url string) bool {
+	_, rest, ok := strings.Cut(url, "/actions/runs/")
+	run, job, sub := strings.Cut(rest, "/job/")
+	return ok && sub && isNumber(run) && isNumber(job)
+}
+
+func isNumber(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
 func producer(row forge.Check) string {
 	switch {
 	case row.Kind == forge.CommitStatus && row.AppID == 0:
@@ -119,12 +185,14 @@ func producer(row forge.Check) string {
 }
 
 // nameStatusApps gives statuses the id of the App that set them, where the
-// App's check runs on this head tell it: a status names its creator only.
+// App's check runs on this head tell it: a status names its creator only, and
+// an App that never makes check runs stays without id. Then it satisfies no
+// requirement that is bound to an App, and a person has to.
 func nameStatusApps(rows []forge.Check) {
 	ids := make(map[string]int64)
 	for _, r := range rows {
 		if r.Kind == forge.CheckRun && r.App != "" && r.AppID > 0 {
-			ids[r.App+"[bot]"] = r.AppID
+			ids[r.App+botSuffix] = r.AppID
 		}
 	}
 	for i, r := range rows {

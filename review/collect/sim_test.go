@@ -47,10 +47,10 @@ func gather(t *testing.T, c forge.Client, ref forge.PullRef) evidence {
 		t.Fatal(err)
 	}
 	rules := must(c.BranchRules(ctx, ref.Repo, e.pull.BaseRef))(t)
-	e.author = collect.Author(ctx, c, e.pull)
+	e.author = must(collect.Author(ctx, c, e.pull))(t)
 	e.snap = must(c.Snapshot(ctx, forge.SnapshotRequest{Pull: ref, Head: e.pull.HeadSHA, MergeBase: e.patch.MergeBase, Dirs: collect.Dirs(e.patch)}))(t)
 	e.gaps = append(e.gaps, collect.Modes(&e.patch, e.snap)...)
-	e.gaps = append(e.gaps, collect.Fill(ctx, c, ref.Repo, &e.patch, collect.Budget{})...)
+	e.gaps = append(e.gaps, must(collect.Fill(ctx, c, ref.Repo, &e.patch, collect.Budget{}))(t)...)
 	now := time.Now()
 	e.checks = collect.Checks(collect.ChecksInput{Snapshot: e.snap, Required: rules.Required, OwnAppID: 4711, OwnNames: []string{"countersign"},
 		HeadSince: now.Add(-time.Hour), Now: now, Wait: time.Hour})

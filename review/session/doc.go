@@ -10,9 +10,10 @@
 //	------                               --------------   --------
 //	opened, synchronize, ready, edited   any              evaluate
 //	rerequested                          any              evaluate, as a new check run
-//	closed                               any              close
-//	none, or CI only                     decided          recompute: one re-read, one patch
-//	none, or CI only                     none, unfinished evaluate
+//	closed                               any              close, if the forge says so too
+//	none, or CI                          decided          recompute: one re-read, one patch
+//	anything                             unfinished       evaluate
+//	none, or CI                          none             evaluate
 //	anything else                        any              recorded
 //
 // A session moves like this; every arrow is a record:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -92,6 +93,7 @@ type run struct {
 	rerun   bool      // a new check run was asked for
 	recheck time.Time // when the clock alone may change what the checks say
 	hint    *Event    // what the forge itself said of the head, better than any event
+	readAt  time.Time // the pull request's own time when it was read; older events tell nothing
 }
 
 // ended stops a session before its decision, without being a failure.
@@ -123,20 +125,29 @@ func (r *run) turnOf(ctx context.Context) (Outcome, error) {
 	}
 	switch kind {
 	case turnEvaluate:
+		if rest := r.rest(); rest > 0 {
+			return Outcome{Postpone: rest}, nil
+		}
 		return r.evaluate(ctx)
 	case turnRecompute:
 		return r.recompute(ctx)
 	case turnClose:
-		return Outcome{}, r.close(ctx)
+		return r.close(ctx)
 	}
 	r.s = r.prev
-	return Outcome{}, r.recordDeliveries(ctx)
+	if err := r.recordDeliveries(ctx); err != nil {
+		return Outcome{}, err
+	}
+	if r.known && r.prev.Status == Decided {
+		return Outcome{RecheckAt: r.prev.RecheckAt}, nil // talk changes nothing, not even when to look again
+	}
+	return Outcome{}, nil
 }
 
 // kind chooses what the turn does; the table is in the package comment.
 func (r *run) kind(ctx context.Context) (turnKind, error) {
 	kind := turnRecord
-	if r.known {
+	if r.known && r.prev.HeadSHA != "" {
 		h, err := r.o.Store.Head(ctx, r.turn.Pull.Repo.ID, r.prev.HeadSHA, r.now())
 		if err != nil {
 			return kind, err
@@ -147,9 +158,9 @@ func (r *run) kind(ctx context.Context) (turnKind, error) {
 	switch {
 	case r.rerun:
 		kind = turnEvaluate
-	case unfinished && !r.onlyTalk():
+	case unfinished && (r.known || !r.onlyTalk()): // talk must not be taken for the retry that it came before
 		kind = turnEvaluate
-	case r.known && r.prev.Status == Decided:
+	case r.known && r.prev.Status == Decided && !r.onlyTalk():
 		kind = turnRecompute
 	}
 	for _, ev := range r.turn.Events {
@@ -164,6 +175,30 @@ func (r *run) kind(ctx context.Context) (turnKind, error) {
 		}
 	}
 	return kind, nil
+}
+
+// longestRest is how many times Settle a pull request rests at most: pushes that
+// never stop must not keep it from being decided.
+const longestRest = 10
+
+// rest is how long to wait for a burst of pushes to end, once one of them came
+// during a session or right after it: until none has come for as long as Settle.
+func (r *run) rest() time.Duration {
+	ev, ok := newest(r.turn.Events)
+	if !ok || !r.known || ev.HeadSHA == r.prev.HeadSHA {
+		return 0
+	}
+	soon := func(ev Event) bool {
+		return ev.Name == "pull_request" && ev.ReceivedAt.Sub(r.prev.StartedAt) <= r.o.Settle
+	}
+	if r.prev.Status != Superseded && !slices.ContainsFunc(r.turn.Events, soon) {
+		return 0
+	}
+	quiet, latest := ev.ReceivedAt.Add(r.o.Settle), r.prev.StartedAt.Add(longestRest*r.o.Settle)
+	if latest.Before(quiet) {
+		quiet = latest
+	}
+	return quiet.Sub(r.now())
 }
 
 // onlyTalk: every event is a comment or a review, which need no session.
@@ -210,7 +245,7 @@ func (r *run) checkpoint(ctx context.Context) error {
 		return err
 	}
 	ev, ok := newest(events)
-	if !ok {
+	if !ok || ev.UpdatedAt.Before(r.readAt) {
 		return nil
 	}
 	switch {

@@ -89,7 +89,8 @@ func (r *run) newSession(now time.Time) error {
 	case ok:
 		r.s.HeadSHA, r.s.BaseRef, r.s.DefaultBranch, r.s.Draft = ev.HeadSHA, ev.BaseRef, ev.DefaultBranch, ev.Draft
 	case r.known:
-		r.s.HeadSHA, r.s.BaseRef, r.s.DefaultBranch, r.s.Draft = r.prev.HeadSHA, r.prev.BaseRef, r.prev.DefaultBranch, r.prev.Draft
+		// Nothing names the head: it is read before anything is said. The one of
+		// the session before may be old, or merged.
 		r.s.URL = r.prev.URL
 	}
 	return nil
@@ -115,7 +116,11 @@ func (r *run) announce(ctx context.Context) error {
 	}
 	v := r.view()
 	v.State = publish.StateInProgress
-	return r.post(ctx, v)
+	if err := r.post(ctx, v); err != nil || !r.rerun {
+		return err
+	}
+	// The new run is there; a further request is one for another.
+	return r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, r.s.HeadSHA, false)
 }
 
 // nameCheck chooses the check's name: `countersign` only where it guards
@@ -148,6 +153,7 @@ func (r *run) readPull(ctx context.Context) (forge.Pull, error) {
 		return pull, err
 	}
 	hinted := r.s.HeadSHA
+	r.readAt = pull.UpdatedAt
 	baseMoved := r.s.BaseRef != pull.BaseRef || r.s.DefaultBranch != pull.DefaultBranch
 	r.s.Pull, r.s.URL = pull.Ref, pull.URL
 	r.s.BaseRef, r.s.BaseSHA, r.s.DefaultBranch, r.s.Draft = pull.BaseRef, pull.BaseSHA, pull.DefaultBranch, pull.Draft
@@ -206,25 +212,32 @@ func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) 
 	if err := r.post(ctx, v); err != nil {
 		return Outcome{}, err
 	}
-	if r.rerun {
-		if err := r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, r.s.HeadSHA, false); err != nil {
-			return Outcome{}, err
-		}
-	}
+	r.s.RecheckAt = r.recheckAt(out)
 	r.s.Status, r.s.DecidedAt = Decided, r.now()
 	r.note("G7", trail.TypeFinalReport, r.finalReport(out))
 	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	if err := r.save(ctx); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{RecheckAt: r.recheckAt(out)}, nil
+	return Outcome{RecheckAt: r.s.RecheckAt}, nil
 }
+
+// Bounds of looking again at checks that could not all be read: half as long as
+// it has been tried, for a day.
+const (
+	rereadSoonest = 2 * time.Minute
+	rereadFor     = 24 * time.Hour
+)
 
 // recheckAt is when to look again without an event: the wait for required
 // checks ends, "no checks at all" becomes a fact or, for a check that outlives
-// the wait, once more after another one, should its event be lost.
+// the wait, once more after another one, should its event be lost. Checks that
+// could not all be read are read again.
 func (r *run) recheckAt(out review.Outcome) time.Time {
+	tried := r.now().Sub(r.s.StartedAt)
 	switch {
+	case !r.s.Evidence.Checks.Complete && tried < rereadFor:
+		return r.now().Add(max(rereadSoonest, tried/2))
 	case out.Gate.Decision != review.Pending:
 		return time.Time{}
 	case r.recheck.IsZero():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -45,7 +46,11 @@ func (r *run) collect(ctx context.Context, pull forge.Pull) (found, error) {
 		return f, r.supersede(ctx, "")
 	}
 	f.unread = append(f.unread, collect.Modes(&f.patch, snap)...)
-	f.unread = append(f.unread, collect.Fill(ctx, r.client, r.turn.Pull.Repo, &f.patch, collect.Budget{})...)
+	gaps, err := collect.Fill(ctx, r.client, r.turn.Pull.Repo, &f.patch, collect.Budget{})
+	if err != nil {
+		return f, err
+	}
+	f.unread = append(f.unread, gaps...)
 
 	r.s.Patch = f.patch.Identity()
 	r.s.Required = f.required
@@ -71,9 +76,9 @@ func (r *run) readFiles(ctx context.Context, pull forge.Pull, f *found) error {
 		f.required = rules.Required
 		return err
 	})
-	g.Go(func() error {
-		f.author = collect.Author(gctx, r.client, pull)
-		return nil
+	g.Go(func() (err error) {
+		f.author, err = collect.Author(gctx, r.client, pull)
+		return err
 	})
 	if err := g.Wait(); err != nil {
 		return err
@@ -107,8 +112,17 @@ func (r *run) checksInput(ctx context.Context, snap forge.Snapshot) (collect.Che
 	return collect.ChecksInput{
 		Snapshot: snap, Required: r.s.Required, PolicyRequired: r.o.Policy.Checks.Required, Advisory: r.o.Policy.Checks.Advisory,
 		ChangedWorkflows: r.s.ChangedWorkflows, OwnAppID: r.o.Host.AppID(), OwnNames: []string{publish.CheckName, publish.AdvisoryName},
-		HeadSince: h.SeenAt, FirstEvent: h.FirstCheck, Now: r.now(), Wait: r.o.Policy.Checks.Wait,
+		HeadSince: later(h.SeenAt, r.s.StartedAt), FirstEvent: later(h.FirstCheck, r.s.StartedAt), Now: r.now(), Wait: r.o.Policy.Checks.Wait,
 	}, nil
+}
+
+// later is t, or since where t is earlier: a commit may have been there, and been
+// checked, long before this pull request. The zero time stays zero.
+func later(t, since time.Time) time.Time {
+	if !t.IsZero() && t.Before(since) {
+		return since
+	}
+	return t
 }
 
 // workflowDir holds the workflows that Actions runs; nothing below a subfolder

@@ -49,22 +49,25 @@ func (e *Engine) Head(ctx context.Context, t HeadTurn) (HeadOutcome, error) {
 			h.Rows, _ = collect.Merge(h.Rows, ev.Check.Row)
 		}
 	}
-	if err := e.o.Store.SaveHeadChecks(ctx, t.Repo.ID, t.SHA, h.Rows, h.FirstCheck); err != nil {
-		return HeadOutcome{}, err
-	}
 	if asked {
 		if err := e.o.Store.SetRerun(ctx, t.Repo.ID, t.SHA, true); err != nil {
 			return HeadOutcome{}, err
 		}
 	}
+	// The events are marked before the table changes: a turn that dies in between
+	// comes again without events and wakes everyone. The other way round, it would
+	// find nothing new in its own table and wake nobody.
 	if err := e.recordEvents(ctx, chainFor(t.Repo, pulls), t.Repo, t.SHA, t.Events); err != nil {
 		return HeadOutcome{}, err
 	}
-	// A turn without events is one whose process died after recording them.
+	if err := e.o.Store.SaveHeadChecks(ctx, t.Repo.ID, t.SHA, h.Rows, h.FirstCheck); err != nil {
+		return HeadOutcome{}, err
+	}
+	unsure := len(t.Events) == 0 || len(t.Events) > trail.MaxAppend
 	switch {
 	case asked:
 		return HeadOutcome{Wake: pulls}, nil
-	case len(t.Events) == 0 || collect.Worth(before, h.Rows):
+	case unsure || collect.Worth(before, h.Rows):
 		return HeadOutcome{Wake: pulls, NotBefore: e.now().Add(e.o.Debounce)}, nil
 	}
 	return HeadOutcome{}, nil
@@ -126,7 +129,8 @@ func (e *Engine) Note(ctx context.Context, repo forge.Repo, events []Event) ([]f
 	if repo.ID == 0 {
 		chain = trail.InstallationChain(repo.Installation)
 	}
-	regained := false
+	// Without events, a turn died after recording them.
+	regained := len(events) == 0
 	for _, ev := range events {
 		regained = regained || (ev.Name == "installation" && (ev.Action == "new_permissions_accepted" || ev.Action == "unsuspend"))
 	}

@@ -59,7 +59,7 @@ func changesOf(p diff.Patch, a risk.Assessment) []permission.Change {
 	}
 	kinds := make(map[string]risk.Kinds, len(a.Files))
 	for _, f := range a.Files {
-		kinds[f.Path] = f.Kinds
+		kinds[f.Path] |= f.Kinds // a path may be listed twice
 	}
 	out := make([]permission.Change, 0, len(p.Files))
 	for _, f := range p.Files {

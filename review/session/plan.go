@@ -37,6 +37,12 @@ type planReview struct {
 	LeftOut    int             `json:"left_out,omitempty"`
 }
 
+func (p planReview) shrunk() any {
+	p.LeftOut += len(p.Triggers) + len(p.Missing)
+	p.Triggers, p.Missing, p.Goal.Linked = nil, counted(p.Missing), nil
+	return p
+}
+
 // goal is the author's own words, marked as such: untrusted.
 type goal struct {
 	AuthorSays string        `json:"author_says"`

@@ -52,23 +52,37 @@ func (r *run) post(ctx context.Context, v publish.View) error {
 	return nil
 }
 
-// close ends what is open when the pull request was closed or merged.
-func (r *run) close(ctx context.Context) error {
+// close ends what is open when the pull request was closed or merged: by the
+// forge's word, since deliveries come out of order and again (cases 53 and 56).
+func (r *run) close(ctx context.Context) (Outcome, error) {
 	r.s = r.prev
 	if err := r.recordDeliveries(ctx); err != nil {
-		return err
+		return Outcome{}, err
 	}
-	if ev, ok := newest(r.turn.Events); ok {
-		err := r.o.Store.RememberPull(ctx, KnownPull{Ref: r.turn.Pull, HeadSHA: ev.HeadSHA, BaseRef: ev.BaseRef, DefaultBranch: ev.DefaultBranch,
-			State: forge.PullClosed, Draft: ev.Draft, UpdatedAt: ev.UpdatedAt})
-		if err != nil {
-			return err
-		}
+	if !r.known || r.prev.HeadSHA == "" {
+		return Outcome{}, r.forgetClosed(ctx)
 	}
-	if !r.known {
-		return r.flush(ctx)
+	snap, err := r.client.Snapshot(ctx, forge.SnapshotRequest{Pull: r.turn.Pull, Head: r.prev.HeadSHA})
+	switch {
+	case err != nil:
+		return Outcome{}, err
+	case snap.State == forge.PullOpen:
+		return r.evaluateAt(ctx, snap)
 	}
-	return r.finishClosed(ctx)
+	if err := r.forgetClosed(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{}, r.finishClosed(ctx)
+}
+
+// forgetClosed takes the pull request out of those that a head's events wake.
+func (r *run) forgetClosed(ctx context.Context) error {
+	ev, ok := newest(r.turn.Events)
+	if !ok {
+		return nil
+	}
+	return r.o.Store.RememberPull(ctx, KnownPull{Ref: r.turn.Pull, HeadSHA: ev.HeadSHA, BaseRef: ev.BaseRef, DefaultBranch: ev.DefaultBranch,
+		State: forge.PullClosed, Draft: ev.Draft, UpdatedAt: ev.UpdatedAt})
 }
 
 // endClosed ends a session that found its pull request closed.
@@ -83,7 +97,12 @@ func (r *run) finishClosed(ctx context.Context) error {
 	if err := r.closeOthers(ctx, ""); err != nil {
 		return err
 	}
-	r.s.Status = Closed
+	if r.rerun {
+		if err := r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, r.prev.HeadSHA, false); err != nil {
+			return err
+		}
+	}
+	r.s.Status, r.s.RecheckAt = Closed, time.Time{}
 	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	return r.save(ctx)
 }
@@ -131,11 +150,11 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failGrace)
 	defer cancel()
-	final := permanent(cause)
+	final := r.permanent(cause)
 	if forge.IsKind(cause, forge.KindForbidden) {
 		r.o.Host.Forget(r.turn.Pull.Repo.Installation)
 	}
-	retrying := !final && !r.turn.LastAttempt
+	retrying := !final && (!r.turn.LastAttempt || forge.IsKind(cause, forge.KindRateLimited))
 	r.note("G0", trail.TypeRunError, runError{Error: cause.Error(), Retrying: retrying, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	r.s.Status = Failed
 	err := r.save(ctx)
@@ -155,9 +174,14 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 	return Outcome{}, cause
 }
 
+// lagging is how many attempts "not found" is taken for a machine of the forge
+// that has not heard of the push yet.
+const lagging = 3
+
 // permanent: the forge refused for a reason that only a person can remove.
-func permanent(err error) bool {
-	return forge.IsKind(err, forge.KindForbidden) || forge.IsKind(err, forge.KindSuspended) || forge.IsKind(err, forge.KindNotFound)
+func (r *run) permanent(err error) bool {
+	return forge.IsKind(err, forge.KindForbidden) || forge.IsKind(err, forge.KindSuspended) ||
+		(forge.IsKind(err, forge.KindNotFound) && r.turn.Attempt >= lagging)
 }
 
 // shortly is the cause as a title can say it; the error itself may hold text

@@ -20,15 +20,26 @@ func (r *run) recompute(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if snap.HeadSHA != r.s.HeadSHA || snap.State != forge.PullOpen || snap.Draft != r.s.Draft || snap.BaseRef != r.s.BaseRef {
-		// An event was lost or is still on its way: what is there now counts.
-		r.hint = &Event{Name: "re-read", Action: "changed", HeadSHA: snap.HeadSHA, BaseRef: snap.BaseRef, DefaultBranch: r.s.DefaultBranch, Draft: snap.Draft}
-		r.turn.Events, r.posted = nil, false
-		return r.evaluate(ctx)
+	switch {
+	case snap.State != forge.PullOpen:
+		return Outcome{}, r.finishClosed(ctx) // what was decided stays as it is
+	case snap.HeadSHA != r.s.HeadSHA && len(r.turn.Events) > 0:
+		// The push's own event is on its way; should it be lost, the clock asks.
+		return Outcome{RecheckAt: r.now().Add(r.o.Settle)}, nil
+	case snap.HeadSHA != r.s.HeadSHA || snap.Draft != r.s.Draft || snap.BaseRef != r.s.BaseRef:
+		return r.evaluateAt(ctx, snap)
 	}
 	if err := r.readChecks(ctx, snap); err != nil {
 		return Outcome{}, err
 	}
 	r.note("G4", trail.TypeCheckSummary, checkSummary(r.s.Evidence.Checks))
 	return r.publish(ctx, r.gate())
+}
+
+// evaluateAt evaluates what the forge shows now, of which no event told: it was
+// lost, or is still on its way.
+func (r *run) evaluateAt(ctx context.Context, snap forge.Snapshot) (Outcome, error) {
+	r.hint = &Event{Name: "re-read", Action: "changed", HeadSHA: snap.HeadSHA, BaseRef: snap.BaseRef, DefaultBranch: r.prev.DefaultBranch, Draft: snap.Draft}
+	r.turn.Events, r.posted = nil, false
+	return r.evaluate(ctx)
 }

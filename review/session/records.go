@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/countersign/countersign/review"
@@ -33,11 +34,26 @@ func (r *run) draft(phase string, typ trail.Type, body any) trail.Draft {
 }
 
 func draftOf(repo forge.Repo, sha, phase string, typ trail.Type, body any) trail.Draft {
+	b := marshal(body)
+	if s, ok := body.(shrinker); ok && len(b) > trail.MaxBody {
+		b = marshal(s.shrunk())
+	}
+	if len(b) > trail.MaxBody {
+		b = marshal(map[string]any{"too_large": len(b)})
+	}
+	return trail.Draft{Repo: repo.FullName(), RepoID: repo.ID, HeadSHA: sha, Phase: phase, Type: typ, Actor: actor, Body: b}
+}
+
+// shrinker is a body whose lists come from outside: their entries are counted, and
+// still may be too long together.
+type shrinker interface{ shrunk() any }
+
+func marshal(body any) []byte {
 	b, err := json.Marshal(body)
 	if err != nil { // bodies are plain values; a lost one must still be seen
 		b, _ = json.Marshal(map[string]string{"unwritable": err.Error()})
 	}
-	return trail.Draft{Repo: repo.FullName(), RepoID: repo.ID, HeadSHA: sha, Phase: phase, Type: typ, Actor: actor, Body: b}
+	return b
 }
 
 // flush writes the drafts. It is repeated as a whole when it fails: a retry of
@@ -57,26 +73,32 @@ func (r *run) flush(ctx context.Context) error {
 
 // recordDeliveries chains what woke this turn, together with the drafts so far.
 func (r *run) recordDeliveries(ctx context.Context) error {
-	for _, ev := range r.turn.Events {
-		r.drafts = append(r.drafts, r.draft("G0", trail.TypeDelivery, deliveryOf(ev)))
-	}
-	guids := guidsOf(r.turn.Events)
-	if len(guids) == 0 {
-		return r.flush(ctx)
-	}
-	for len(r.drafts) > trail.MaxAppend {
-		rest := r.drafts[trail.MaxAppend:]
-		r.drafts = r.drafts[:trail.MaxAppend]
+	events := r.turn.Events
+	if len(r.drafts)+len(events) > trail.MaxAppend || len(events) == 0 {
 		if err := r.flush(ctx); err != nil {
 			return err
 		}
-		r.drafts = rest
 	}
-	err := r.o.Store.RecordDeliveries(ctx, guids, r.chain, r.o.Log.Sealer(r.chain, r.drafts...))
-	if err == nil {
-		r.drafts = nil
+	for len(events) > 0 {
+		n := min(len(events), trail.MaxAppend-len(r.drafts))
+		for _, ev := range events[:n] {
+			r.drafts = append(r.drafts, r.draft("G0", trail.TypeDelivery, deliveryOf(ev)))
+		}
+		seal := r.o.Log.Sealer(r.chain, r.drafts...)
+		head := r.head
+		err := r.o.Store.RecordDeliveries(ctx, guidsOf(events[:n]), r.chain, func(seq int64, hash string) ([]trail.Record, error) {
+			records, err := seal(seq, hash)
+			if len(records) > 0 {
+				head = records[len(records)-1].Hash
+			}
+			return records, err
+		})
+		if err != nil {
+			return err
+		}
+		r.head, r.drafts, events = head, nil, events[n:]
 	}
-	return err
+	return nil
 }
 
 // recordEvents chains deliveries outside of a session.
@@ -200,6 +222,35 @@ type checksRecord struct {
 	Required  []string      `json:"required,omitempty"`
 	Complete  bool          `json:"complete"`
 	WaitOver  bool          `json:"wait_over"`
+}
+
+// Shrunk, a list is its length: what it listed can be read again from the forge.
+func (p patchSummary) shrunk() any {
+	p.NotListed += len(p.NeedReview)
+	p.NeedReview, p.Truncated, p.Unread = []string{}, counted(p.Truncated), counted(p.Unread)
+	return p
+}
+
+func (c checksRecord) shrunk() any {
+	c.NotListed += len(c.Checks)
+	c.Checks, c.Required = []checkRecord{}, counted(c.Required)
+	return c
+}
+
+func (g gateRecord) shrunk() any {
+	for _, rc := range g.Causes {
+		g.LeftOut += len(rc.Causes)
+	}
+	g.LeftOut += len(g.Residual) + len(g.Accepted)
+	g.Causes, g.Residual, g.Accepted = nil, nil, nil
+	return g
+}
+
+func counted(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d entries, too long for one record", len(list))}
 }
 
 func checkSummary(c review.Checks) checksRecord {

@@ -48,7 +48,9 @@ type Turn struct {
 	Events []Event // oldest first
 	// Newer reads the events that were committed since the turn began.
 	Newer func(context.Context) ([]Event, error)
-	// LastAttempt: nobody retries after this one, so what it leaves must be final.
+	// Attempt counts from 1. LastAttempt: nobody retries soon, so what it leaves
+	// must be final.
+	Attempt     int
 	LastAttempt bool
 }
 
@@ -56,6 +58,8 @@ type Turn struct {
 type Outcome struct {
 	// Settle is how long the pull request rests first, whatever arrives.
 	Settle time.Duration
+	// Postpone: nothing was done; the same events are worked after this.
+	Postpone time.Duration
 	// RecheckAt is when the gate may change without any event; zero: never.
 	RecheckAt time.Time
 }
@@ -97,6 +101,8 @@ type Session struct {
 
 	StartedAt time.Time `json:"started_at"`
 	DecidedAt time.Time `json:"decided_at,omitzero"`
+	// RecheckAt is when the gate may change without any event; zero: never.
+	RecheckAt time.Time `json:"recheck_at,omitzero"`
 }
 
 // KnownPull is what the index of pull requests keeps, to find them by head.

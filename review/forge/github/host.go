@@ -208,7 +208,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 }
 
 // errRedirect refuses a redirect that GitHub does not make.
-var errRedirect = errors.New("redirected to another host, or too often")
+var errRedirect = errors.New("redirected to another host, to another method, or too often")
 
 // maxRedirects is one more than a rename followed by a transfer needs.
 const maxRedirects = 3
@@ -217,7 +217,8 @@ const maxRedirects = 3
 // would carry a token to another host.
 func sameHost(hosts []string) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
-		if len(via) > maxRedirects || !isOneOf(req.URL.Host, hosts) || req.URL.Scheme != via[0].URL.Scheme {
+		// A write that comes again as a read would look as if it had been done.
+		if len(via) > maxRedirects || req.Method != via[0].Method || !isOneOf(req.URL.Host, hosts) || req.URL.Scheme != via[0].URL.Scheme {
 			return errRedirect
 		}
 		return nil

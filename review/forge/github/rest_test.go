@@ -336,3 +336,20 @@ func TestOwnChecks(t *testing.T) {
 		}
 	})
 }
+
+// A write that a proxy's redirect would turn into a read has not been done, even
+// when the read succeeds.
+func TestRedirectedWrite(t *testing.T) {
+	for status, done := range map[int]bool{http.StatusMovedPermanently: false, http.StatusFound: false, http.StatusSeeOther: false, http.StatusTemporaryRedirect: true} {
+		f := &fake{answer: func(n int, _ *http.Request, _ string) (*http.Response, error) {
+			if n == 1 {
+				return reply(status, "", "Location", "https://api.test/repositories/42/check-runs/5"), nil
+			}
+			return reply(http.StatusOK, `{"id":5,"status":"in_progress"}`), nil
+		}}
+		err := newTestClient(t, f).UpdateCheck(t.Context(), acme, 5, forge.CheckWrite{Name: "countersign", HeadSHA: sha1A, Status: "in_progress", Title: "x", Summary: "y"})
+		if (err == nil) != done {
+			t.Errorf("%d: the write ended with %v", status, err)
+		}
+	}
+}

@@ -58,6 +58,7 @@ CREATE TABLE pulls (
     PRIMARY KEY (repo_id, number)
 );
 CREATE INDEX pulls_by_head ON pulls (repo_id, head_sha);
+CREATE INDEX pulls_ended ON pulls (updated_at) WHERE state <> 'open';
 
 -- +goose Down
 DROP TABLE pulls;

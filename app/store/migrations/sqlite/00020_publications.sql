@@ -31,7 +31,7 @@ CREATE TABLE publications (
     PRIMARY KEY (repo_id, head_sha, name)
 );
 CREATE INDEX publications_waiting ON publications (updated_at) WHERE waiting;
-CREATE INDEX publications_by_time ON publications (updated_at);
+CREATE INDEX publications_ended ON publications (updated_at) WHERE NOT waiting;
 
 -- What each pull request says on a key, compressed JSON. A view that no longer
 -- speaks for its pull request stays, so that the checks it left open are found.
@@ -43,7 +43,8 @@ CREATE TABLE publication_views (
     live       BOOLEAN NOT NULL,
     view       BLOB    NOT NULL,
     updated_at BIGINT  NOT NULL,
-    PRIMARY KEY (repo_id, head_sha, name, pull)
+    PRIMARY KEY (repo_id, head_sha, name, pull),
+    FOREIGN KEY (repo_id, head_sha, name) REFERENCES publications (repo_id, head_sha, name) ON DELETE CASCADE
 );
 CREATE INDEX publication_views_by_pull ON publication_views (repo_id, pull);
 
