@@ -185,7 +185,7 @@ func plain(s string) string {
 // and https on the given host. Any other address is left out and the label stays.
 func link(label, address, host string) string {
 	u, err := url.Parse(address)
-	if err != nil || host == "" || !strings.EqualFold(u.Host, host) || u.User != nil || (u.Scheme != "https" && u.Scheme != "http") {
+	if err != nil || host == "" || !strings.EqualFold(u.Host, host) || !plainHost(host) || u.User != nil || (u.Scheme != "https" && u.Scheme != "http") {
 		return label
 	}
 	safe := linkEscapes().Replace(u.String())
@@ -193,6 +193,12 @@ func link(label, address, host string) string {
 		return label
 	}
 	return "[" + label + "](" + safe + ")"
+}
+
+// plainHost: the host is written as it is read. Any other would be escaped or
+// shown as something else.
+func plainHost(host string) bool {
+	return strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789.-:[]") == ""
 }
 
 // linkEscapes percent-encodes what would end a link's address.

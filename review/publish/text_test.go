@@ -43,6 +43,7 @@ func attacked(t *rapid.T) publish.View {
 	tier := rapid.SampledFrom([]risk.Tier{risk.Low, risk.Medium, risk.High, risk.Critical}).Draw(t, "tier")
 	v := assessed(tier, risk.Signal{Rule: draw("signal"), Files: []string{draw("file"), draw("file2")}, Detail: draw("detail")})
 	v.Observe = rapid.Bool().Draw(t, "observe")
+	v.Commands = rapid.Bool().Draw(t, "commands")
 	v.BaseRef, v.SessionID, v.PolicySource, v.PolicyRevision = draw("base"), draw("session"), draw("source"), draw("revision")
 	v.SupersededBy, v.PausedBy, v.RecapURL, v.TrailHead = draw("by"), draw("paused"), draw("recap"), draw("trail")
 	v.Failure = &publish.Failure{What: draw("what"), Reference: draw("reference"), Retrying: rapid.Bool().Draw(t, "retrying")}
