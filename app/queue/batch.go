@@ -32,10 +32,13 @@ type batcher[T any] struct {
 	most int
 	// commit is all or nothing, and may be called again for the same items.
 	commit func(ctx context.Context, items []T) error
+	// before, when set, is called before each batch is taken.
+	before func()
 
 	mu      sync.Mutex
 	waiting []request[T]
 	active  bool
+	ended   time.Time // when the last commit ended
 	closed  bool
 	idle    chan struct{} // closed when the last commit after close has ended
 }
@@ -83,9 +86,26 @@ func (b *batcher[T]) enqueue(r request[T]) error {
 
 // run commits until nothing waits.
 func (b *batcher[T]) run() {
-	for batch := b.take(); len(batch) > 0; batch = b.take() {
+	for {
+		if b.before != nil {
+			b.before()
+		}
+		batch := b.take()
+		if len(batch) == 0 {
+			return
+		}
 		b.commitAll(batch)
+		b.mu.Lock()
+		b.ended = time.Now()
+		b.mu.Unlock()
 	}
+}
+
+// state says whether something is being committed, and when the last commit ended.
+func (b *batcher[T]) state() (active bool, ended time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.active, b.ended
 }
 
 func (b *batcher[T]) take() []request[T] {

@@ -133,6 +133,7 @@ func New(opts Options) (*Queue, error) {
 	}
 	q.intake = newBatcher(maxBatch, q.commitDeliveries)
 	q.turns = newBatcher(maxSteps, q.commitSteps)
+	q.turns.before = q.letDeliveriesPass
 	workers := river.NewWorkers()
 	if err := river.AddWorkerSafely(workers, &worker{q: q}); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)

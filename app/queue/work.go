@@ -48,9 +48,23 @@ type turn struct {
 	attempt int
 }
 
-// maxSteps bounds the steps of one commit. Deliveries wait for it, so it is
-// small.
-const maxSteps = 8
+const (
+	// maxSteps bounds the steps of one commit, for which deliveries wait.
+	maxSteps = 32
+	// stepGap is the least time between two commits of steps while deliveries
+	// arrive: they answer to somebody, and steps do not.
+	stepGap = 5 * time.Millisecond
+)
+
+// letDeliveriesPass keeps commits of steps from taking turns with those of
+// deliveries: where both are waiting, steps gather for stepGap.
+func (q *Queue) letDeliveriesPass() {
+	_, last := q.turns.state()
+	wait := stepGap - time.Since(last)
+	if arriving, ended := q.intake.state(); wait > 0 && (arriving || time.Since(ended) < stepGap) {
+		time.Sleep(wait)
+	}
+}
 
 // step is what a turn does in the database when it begins or ends. Steps of
 // turns that begin or end together share a transaction.
