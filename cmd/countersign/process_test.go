@@ -324,6 +324,40 @@ func TestRepeatedDeliveries(t *testing.T) {
 	}
 }
 
+// 50 pushes in a burst on one pull request: at most two sessions publish, and one
+// verdict stands.
+func TestBurstOfPushes(t *testing.T) {
+	s := newSite(t)
+	s.env = append(s.env, "COUNTERSIGN_SETTLE=1s")
+	s.serve()
+	pull := s.open(1)[0]
+	for i := range 50 {
+		_, err := pull.Push(githubsim.Change{Path: "docs/part-0.md", Content: fmt.Sprintf("# try %d\n", i)})
+		s.must(err)
+	}
+	s.until("the check of the last head", func() bool { return s.decided(pull) })
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	s.must(s.sim.WaitIdle(ctx))
+	db, err := store.OpenReadOnly(ctx, s.db)
+	s.must(err)
+	defer db.Close()
+	recs, err := db.FindTrail(ctx, trail.Query{Type: trail.TypePublish, Limit: 10_000})
+	s.must(err)
+	sessions := make(map[string]bool)
+	for _, r := range recs {
+		sessions[r.SessionID] = true
+	}
+	if len(sessions) > 2 {
+		t.Errorf("%d sessions published, want at most 2", len(sessions))
+	}
+	for _, run := range s.repo.AllCheckRuns() {
+		if run.AppID == s.app.ID() && run.HeadSHA != pull.HeadSHA() && run.Conclusion != "cancelled" {
+			t.Errorf("an old head shows %q %s %s", run.Output.Title, run.Status, run.Conclusion)
+		}
+	}
+}
+
 func deliver(hook string, d githubsim.Delivery) (int, error) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, hook, bytes.NewReader(d.Body))
 	if err != nil {
