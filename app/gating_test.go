@@ -20,6 +20,13 @@ func TestGatingTruth(t *testing.T) {
 		return func(w *world, sha string) { w.must(w.repo.SetStatus(sha, context, state)) }
 	}
 	const other = 9001
+	scanner := func(slug string) func(*world, string) {
+		return func(w *world, sha string) {
+			_, err := w.sim.AddApp(githubsim.App{ID: other, Slug: "scanner", WebhookSecret: hookSecret, Key: testKey(t)})
+			w.must(err)
+			w.must(w.repo.SetStatus(sha, "security-scan", "success", githubsim.StatusDetail{Creator: slug + "[bot]"}))
+		}
+	}
 	for _, tc := range []struct {
 		name       string
 		required   []githubsim.CheckRef
@@ -41,6 +48,10 @@ func TestGatingTruth(t *testing.T) {
 			ci: []func(*world, string){actions("security-scan", "success")}, title: "Low · waiting for ", says: "security-scan"},
 		{name: "case-107 a status of that name", required: []githubsim.CheckRef{{Context: "security-scan", AppID: other}},
 			ci: []func(*world, string){status("security-scan", "success")}, title: "Low · waiting for "},
+		{name: "case-107 a status of the required App", required: []githubsim.CheckRef{{Context: "security-scan", AppID: other}},
+			ci: []func(*world, string){scanner("scanner")}, conclusion: "success", title: "Low · approved"},
+		{name: "case-107 a status of an App that nobody knows", required: []githubsim.CheckRef{{Context: "security-scan", AppID: other}},
+			ci: []func(*world, string){scanner("scamner")}, title: "Low · waiting for "},
 		{name: "case-109 no statuses at all", ci: []func(*world, string){actions("a", "success")}, conclusion: "success", title: "Low · approved"},
 		{name: "case-110a a run fails beside green statuses", ci: []func(*world, string){status("ci/x", "success"), actions("a", "failure")}, conclusion: "failure", title: "Low · changes requested"},
 		{name: "case-110b a status is pending beside green runs", ci: []func(*world, string){actions("a", "success"), status("ci/jenkins", "pending")}, title: "Low · waiting for "},

@@ -11,6 +11,7 @@ import (
 func appRoutes() []route {
 	return []route{
 		{"GET /app", appOnly, "", func(c *call) (*reply, error) { return ok(c.me.app.json()) }},
+		{"GET /apps/{app_slug}", anyToken, "", appBySlug},
 		{"GET /app/installations", appOnly, "", listInstallations},
 		{"GET /app/installations/{installation_id}", appOnly, "", getInstallation},
 		{"POST /app/installations/{installation_id}/access_tokens", appOnly, "", createToken},
@@ -34,6 +35,15 @@ func (a *AppHandle) json() obj {
 		"created_at": stamp(a.created), "updated_at": stamp(a.created),
 		"permissions": maps.Clone(a.spec.Permissions), "events": a.events(),
 	}
+}
+
+func appBySlug(c *call) (*reply, error) {
+	for _, a := range c.sim.apps {
+		if a.spec.Slug == c.path("app_slug") {
+			return ok(a.json())
+		}
+	}
+	return nil, notFound()
 }
 
 func (i *Installation) json() obj {

@@ -186,8 +186,8 @@ func producer(row forge.Check) string {
 
 // nameStatusApps gives statuses the id of the App that set them, where the
 // App's check runs on this head tell it: a status names its creator only, and
-// an App that never makes check runs stays without id. Then it satisfies no
-// requirement that is bound to an App, and a person has to.
+// an App that makes none has to be asked for before. Without id, a status
+// satisfies no requirement that is bound to an App.
 func nameStatusApps(rows []forge.Check) {
 	ids := make(map[string]int64)
 	for _, r := range rows {

@@ -296,6 +296,13 @@ type PeopleReader interface {
 	Permission(ctx context.Context, repo Repo, login string) (Permission, error)
 }
 
+// AppReader tells Apps by the name that their bot accounts bear.
+type AppReader interface {
+	// AppBySlug returns the id of the App, KindNotFound when there is none. It is
+	// asked once: an App keeps its id.
+	AppBySlug(ctx context.Context, slug string) (id int64, err error)
+}
+
 // CheckWriter writes check runs of our App and finds those it wrote.
 type CheckWriter interface {
 	CreateCheck(ctx context.Context, repo Repo, w CheckWrite) (id int64, err error)
@@ -312,6 +319,7 @@ type Client interface {
 	HeadReader
 	RulesReader
 	PeopleReader
+	AppReader
 	CheckWriter
 }
 

@@ -89,6 +89,9 @@ func (r *run) readFiles(ctx context.Context, pull forge.Pull, f *found) error {
 
 // readChecks lays out the head's checks and learns who reports which name.
 func (r *run) readChecks(ctx context.Context, snap forge.Snapshot) error {
+	if err := r.nameApps(ctx, snap.Checks); err != nil {
+		return err
+	}
 	in, err := r.checksInput(ctx, snap)
 	if err != nil {
 		return err
@@ -102,6 +105,27 @@ func (r *run) readChecks(ctx context.Context, snap forge.Snapshot) error {
 		}
 	}
 	return r.o.Store.LearnSources(ctx, r.turn.Pull.Repo.ID, learnt)
+}
+
+// nameApps finds the App behind a status that is required of an App: a status
+// names only the account that set it, and an App's account bears its slug. Whose
+// App cannot be found, the status satisfies nothing.
+func (r *run) nameApps(ctx context.Context, checks []forge.Check) error {
+	for i, c := range checks {
+		slug, isApp := strings.CutSuffix(c.App, "[bot]")
+		ofApp := func(req forge.RequiredCheck) bool { return req.Name == c.Name && req.AppID > 0 }
+		if c.Kind != forge.CommitStatus || c.AppID > 0 || !isApp || !slices.ContainsFunc(r.s.Required, ofApp) {
+			continue
+		}
+		id, err := r.client.AppBySlug(ctx, slug)
+		switch {
+		case forge.Temporary(err):
+			return err
+		case err == nil:
+			checks[i].AppID = id
+		}
+	}
+	return nil
 }
 
 func (r *run) checksInput(ctx context.Context, snap forge.Snapshot) (collect.ChecksInput, error) {

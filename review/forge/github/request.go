@@ -17,6 +17,7 @@ import (
 // The routes we call, as GitHub's API description names them.
 const (
 	routeApp         = "GET /app"
+	routeAppBySlug   = "GET /apps/{app_slug}"
 	routeToken       = "POST /app/installations/{installation_id}/access_tokens"
 	routeCompare     = "GET /repos/{owner}/{repo}/compare/{basehead}"
 	routeFiles       = "GET /repos/{owner}/{repo}/pulls/{pull_number}/files"
