@@ -21,7 +21,7 @@ func nextStep(v View) string {
 		}
 		return "look at the check on " + code(short(v.SupersededBy)) + "; this head was given up."
 	case StateClosed:
-		return "nothing to do. The pull request is closed; reopening it starts a new evaluation."
+		return "nothing to do. The pull request is closed or merged."
 	case StateFailed:
 		return failedNext(v.Failure)
 	}
@@ -37,12 +37,15 @@ func ifCommands(v View, with, without string) string {
 }
 
 func failedNext(f *Failure) string {
-	if f != nil && f.Retrying {
-		return "nothing to do yet; it is tried again by itself. If this does not change, re-run this check."
-	}
 	s := "re-run this check, or push."
+	switch {
+	case f != nil && f.Retrying:
+		return "nothing to do yet; it is tried again by itself. If this does not change, push."
+	case f != nil && f.Permission:
+		s = "an owner accepts the permissions that the App asks for (its installation's settings); it is tried again then."
+	}
 	if f != nil && f.Reference != "" {
-		s += " Whoever runs Countersign finds the cause in its log under " + code(f.Reference) + "."
+		s += " Whoever runs Countersign sees the cause with " + code("countersign trail show "+f.Reference) + "."
 	}
 	return s
 }
@@ -60,7 +63,7 @@ func decidedNext(v View) string {
 	case review.Blocked:
 		return blockedNext(v) + observeNote(v)
 	case review.ChangesRequested:
-		return authorNext(v) + observeNote(v)
+		return authorNext(v) + thenPerson(v) + observeNote(v)
 	case review.Pending:
 		return pendingNext(v)
 	case review.NeedsHuman:
@@ -69,11 +72,19 @@ func decidedNext(v View) string {
 		return "nothing has to be done; this check does not block the merge. No reviewer looked at the change."
 	case review.Approved:
 		if len(v.Outcome.Residual) > 0 {
-			return "nothing; merge when you are content with the residual risks below."
+			return "nothing; merge when you are content with the residual risks below." + notEvaluated(v)
 		}
-		return "nothing; merge when you are ready."
+		return "nothing; merge when you are ready." + notEvaluated(v)
 	}
 	return "re-run this check; it ended without a decision."
+}
+
+// notEvaluated keeps an approval from claiming more than was looked at.
+func notEvaluated(v View) string {
+	if n := len(v.Assessment.Unknown); n > 0 {
+		return " " + plural(n, "risk rule was", "risk rules were") + " not evaluated (below)."
+	}
+	return ""
 }
 
 func blockedNext(v View) string {
@@ -116,6 +127,18 @@ func authorNext(v View) string {
 		steps = append(steps, failed)
 	}
 	return join(append(steps, "push"), "and") + "; everything is checked again by itself."
+}
+
+// thenPerson says that the author's part is not all there is to do.
+func thenPerson(v View) string {
+	var ids []string
+	for _, id := range firedAt(v, review.NeedsHuman) {
+		ids = append(ids, "`"+string(id)+"`")
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return " After that a person is needed: " + join(ids, "and") + "."
 }
 
 // authorSteps are what the author does in the code, for each rule that waits for
@@ -208,7 +231,10 @@ func pendingNext(v View) string {
 
 func humanNext(v View) string {
 	if fired(v, review.RuleEvidenceMissing) {
-		return "nothing can be approved before it is read; it is tried again. To try now, re-run this check."
+		if !v.Evidence.Checks.Complete {
+			return "nothing to do yet; the checks could not all be read and are read again by themselves, for a day. To try now, re-run this check."
+		}
+		return "re-run this check; nothing is approved before everything is read."
 	}
 	if steps := strings.Join(humanSteps(v), " "); steps != "" {
 		if fired(v, review.RuleChecksMissing) {
@@ -222,8 +248,11 @@ func humanNext(v View) string {
 // humanSteps are what people do for the rules that wait for them: answer what is
 // asked, then take responsibility for what can be accepted.
 func humanSteps(v View) []string {
-	if !v.Commands {
-		return []string{"a person reads the change, and whoever may bypass the rules of " + code(v.BaseRef) + " merges it: an approval cannot be given to this check yet."}
+	switch {
+	case !v.Commands && v.Observe:
+		return []string{"a person reads the change."}
+	case !v.Commands:
+		return []string{"a person reads the change. If " + code(v.BaseRef) + " requires this check, someone who may bypass its rules merges: this version cannot take an approval."}
 	}
 	var steps []string
 	if fired(v, review.RuleApprovalMissing) {

@@ -191,6 +191,16 @@ func scenarios() []scenario {
 			decided(unreviewed(assessed(risk.Low, risk.Signal{Rule: "docs-only", Files: []string{"README.md"}})))),
 		one("no-commands", "High · not reviewed · no provider configured", completed, "action_required",
 			withoutCommands(decided(unreviewed(assessed(risk.High, authSignals()...))))),
+		one("no-commands-observe", "High · not reviewed · no provider configured · observe", completed, "neutral", func() publish.View {
+			v := unreviewed(assessed(risk.High, authSignals()...))
+			v.Observe = true
+			return withoutCommands(decided(v))
+		}()),
+		one("docs-only-unknown", "Low · approved · docs only, checks green", completed, "success", func() publish.View {
+			v := assessed(risk.Low, risk.Signal{Rule: "docs-only", Files: []string{"README.md"}})
+			v.Evidence.DocsOnly, v.Assessment.Unknown = true, []string{"credential", "hidden-text"}
+			return decided(v)
+		}()),
 		one("no-commands-waiting", "High · waiting for build, then a person · not reviewed", working, "",
 			func() publish.View {
 				v := withChecks(unreviewed(assessed(risk.High, authSignals()...)), check("test", "success"))
@@ -274,12 +284,17 @@ func undecidedScenarios() []scenario {
 		one("closed", "Closed · nothing more to decide", "completed", "cancelled", in(assessed(risk.High), publish.StateClosed)),
 		one("failed-retrying", "Could not complete · GitHub answered 502 · retrying", "in_progress", "", func() publish.View {
 			v := in(base(), publish.StateFailed)
-			v.Failure = &publish.Failure{What: "GitHub answered 502", Retrying: true, Reference: "job 8191"}
+			v.Failure = &publish.Failure{What: "GitHub answered 502", Retrying: true, Reference: "01J9ZQ4C8Z0000000000000007"}
+			return v
+		}()),
+		one("failed-permission", "Could not complete · a permission is missing", "completed", "action_required", func() publish.View {
+			v := in(base(), publish.StateFailed)
+			v.Failure = &publish.Failure{What: "a permission is missing", Permission: true, Reference: "01J9ZQ4C8Z0000000000000007"}
 			return v
 		}()),
 		one("failed", "Could not complete · GitHub answered 502", "completed", "action_required", func() publish.View {
 			v := in(base(), publish.StateFailed)
-			v.Failure = &publish.Failure{What: "GitHub answered 502", Reference: "job 8191"}
+			v.Failure = &publish.Failure{What: "GitHub answered 502", Reference: "01J9ZQ4C8Z0000000000000007"}
 			return v
 		}()),
 	}

@@ -158,7 +158,11 @@ func coverageCell(v View) string {
 	add(c.inspected, "inspected")
 	add(c.partly, "partially")
 	add(c.skipped, "not inspected")
-	add(c.exempt, "need none")
+	if c.exempt == 1 {
+		add(1, "needs none")
+	} else {
+		add(c.exempt, "need none")
+	}
 	if len(parts) > 0 {
 		return strings.Join(parts, ", ")
 	}

@@ -87,7 +87,9 @@ type Failure struct {
 	What string `json:"what"`
 	// Retrying: it is tried again without anybody doing anything.
 	Retrying bool `json:"retrying,omitempty"`
-	// Reference finds the log lines: a delivery's or job's id.
+	// Permission: an owner has to grant the App something first.
+	Permission bool `json:"permission,omitempty"`
+	// Reference finds the cause: the session's id.
 	Reference string `json:"reference,omitempty"`
 }
 

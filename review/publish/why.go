@@ -21,7 +21,11 @@ func why(v View) string {
 	if decision == review.Approved {
 		b.WriteString(whyApproved(v))
 	} else {
-		b.WriteString(becauseOf(decision) + "\n" + ruleLines(v, deciding, whyBudget))
+		because := becauseOf(decision)
+		if fired(v, review.RuleEvidenceMissing) && decision == review.NeedsHuman {
+			because = "Not decided because" // no person can stand in for what was not read
+		}
+		b.WriteString(because + "\n" + ruleLines(v, deciding, whyBudget))
 	}
 	var others []review.RuleID
 	for _, id := range v.Outcome.Gate.Fired {
@@ -261,7 +265,7 @@ func checkText(v View, id review.RuleID, c review.Cause) string {
 	}
 	s := name + " " + endedAs(r)
 	if !r.CompletedAt.IsZero() {
-		s += " at " + r.CompletedAt.UTC().Format("15:04 UTC")
+		s += " at " + r.CompletedAt.UTC().Format("2 Jan 15:04 UTC")
 	}
 	if id == review.RuleChecksFailed && (r.Conclusion == "skipped" || r.Conclusion == "neutral") {
 		s += ", which the policy counts as failed"

@@ -160,7 +160,7 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 	err := r.save(ctx)
 	if err == nil && r.posted {
 		v := r.view()
-		v.State, v.Failure = publish.StateFailed, &publish.Failure{What: shortly(cause), Retrying: retrying, Reference: r.s.ID}
+		v.State, v.Failure = publish.StateFailed, &publish.Failure{What: shortly(cause), Retrying: retrying, Permission: forge.IsKind(cause, forge.KindForbidden), Reference: r.s.ID}
 		err = errors.Join(r.post(ctx, v), r.flush(ctx))
 	}
 	if err != nil {
