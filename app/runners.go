@@ -54,7 +54,7 @@ func pullRunner(e *session.Engine, repos repoFinder) queue.Runner {
 			},
 			Attempt: t.Attempt, LastAttempt: t.Attempt >= t.MaxAttempts,
 		})
-		return queue.Outcome{Settle: out.Settle, Postpone: out.Postpone, RecheckAt: out.RecheckAt}, err
+		return queue.Outcome{Settle: out.Settle, Postpone: out.Postpone, EventsOnly: out.EventsOnly, RecheckAt: out.RecheckAt}, err
 	}
 }
 
@@ -68,7 +68,7 @@ func headRunner(e *session.Engine, repos repoFinder) queue.Runner {
 		if err != nil || !ok {
 			return queue.Outcome{}, err
 		}
-		out, err := e.Head(ctx, session.HeadTurn{Repo: repo, SHA: sha, Events: eventsOf(t.Events)})
+		out, err := e.Head(ctx, session.HeadTurn{Repo: repo, SHA: sha, Events: eventsOf(t.Events), Again: t.Attempt > 1})
 		if err != nil {
 			return queue.Outcome{}, err
 		}

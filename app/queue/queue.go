@@ -54,6 +54,9 @@ type Outcome struct {
 	// Postpone: the runner did nothing. The same turn comes after this, with its
 	// events and whatever arrives meanwhile; it counts as no attempt.
 	Postpone time.Duration
+	// EventsOnly: the turn's events count as worked and nothing else does. A wake,
+	// a re-check or a retry that it came before still gets its turn.
+	EventsOnly bool
 	// RecheckAt: run again then, without an event. Zero: only events wake it.
 	RecheckAt time.Time
 	// Wake lists other subjects to wake, in the commit that completes this turn.

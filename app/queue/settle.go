@@ -27,6 +27,10 @@ func (q *Queue) succeeded(ctx context.Context, t *turn, out Outcome) error {
 		if err := q.store.MarkRecorded(ctx, tx, guids); err != nil {
 			return err
 		}
+		if out.EventsOnly {
+			st.Done = min(st.Want, st.Done+int64(len(t.events)))
+			return nil
+		}
 		st.Done = t.state.Want
 		if len(t.events) == MaxTurnEvents {
 			st.Done-- // there may be more events: they get a turn of their own

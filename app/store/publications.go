@@ -158,7 +158,7 @@ func (s *Store) SavePublication(ctx context.Context, p publish.Publication) erro
 func (s *Store) OpenPublications(ctx context.Context, repoID int64, pull int) ([]publish.Publication, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT `+publicationColumns+` FROM publication_views v
 		JOIN publications p ON p.repo_id = v.repo_id AND p.head_sha = v.head_sha AND p.name = v.name
-		WHERE v.repo_id = $1 AND v.pull = $2 AND (p.waiting OR EXISTS (SELECT 1 FROM publication_views o
+		WHERE v.repo_id = $1 AND v.pull = $2 AND (p.waiting OR v.live OR EXISTS (SELECT 1 FROM publication_views o
 			WHERE o.repo_id = v.repo_id AND o.head_sha = v.head_sha AND o.name = v.name AND o.pull <> v.pull AND o.live))
 		ORDER BY p.updated_at, p.head_sha, p.name LIMIT $3`, repoID, pull, maxOpenPublications)
 	if err != nil {

@@ -195,7 +195,11 @@ func TestOpenAndStalePublications(t *testing.T) {
 	save(pubHeadA, pubClock(), func(p *publish.Publication) { p.CheckRunID, p.Status = 1, "in_progress" })
 	save(pubHeadB, pubClock().Add(time.Hour), func(p *publish.Publication) { p.CheckRunID, p.Status, p.Conclusion = 2, "completed", "success" })
 	open, err := s.OpenPublications(t.Context(), 42, 7)
-	if err != nil || len(open) != 1 || open[0].Key.HeadSHA != pubHeadA {
+	if err != nil || len(open) != 2 || open[0].Key.HeadSHA != pubHeadA || open[1].Key.HeadSHA != pubHeadB {
+		t.Errorf("open = %+v, %v, want the one that waits and the one that speaks", open, err)
+	}
+	claim(t, s, "one", pubClock().Add(2*time.Hour), publish.CheckName, pubView(7, pubHeadB, publish.StateClosed))
+	if open, err = s.OpenPublications(t.Context(), 42, 7); err != nil || len(open) != 1 || open[0].Key.HeadSHA != pubHeadA {
 		t.Errorf("open = %+v, %v, want the one that waits", open, err)
 	}
 	if other, err := s.OpenPublications(t.Context(), 42, 8); err != nil || len(other) != 0 {

@@ -77,8 +77,9 @@ func sweepSteps(r Retention, now time.Time) []sweepStep {
 		{sql: `DELETE FROM sessions WHERE id IN (SELECT s.id FROM sessions s WHERE s.updated_at < $1 AND s.newest
  AND NOT EXISTS (SELECT 1 FROM pulls p WHERE p.repo_id = s.repo_id AND p.number = s.pull AND p.state = 'open')
  ORDER BY s.updated_at LIMIT $2)`, before: before(r.EndedSessions, EndedSessionRetention), wide: true},
-		{sql: `DELETE FROM heads WHERE (repo_id, sha) IN (SELECT repo_id, sha FROM heads
- WHERE updated_at < $1 ORDER BY updated_at LIMIT $2)`, before: heads, wide: true},
+		{sql: `DELETE FROM heads WHERE (repo_id, sha) IN (SELECT h.repo_id, h.sha FROM heads h WHERE h.updated_at < $1 AND NOT h.rerun
+ AND NOT EXISTS (SELECT 1 FROM pulls p WHERE p.repo_id = h.repo_id AND p.head_sha = h.sha AND p.state = 'open')
+ ORDER BY h.updated_at LIMIT $2)`, before: heads, wide: true},
 		{sql: `DELETE FROM check_sources WHERE (repo_id, name, app_id, workflow) IN (SELECT repo_id, name, app_id, workflow FROM check_sources
  WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)`, before: heads},
 		// Nothing marks a view as ended when its pull request is closed after its

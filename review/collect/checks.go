@@ -180,8 +180,11 @@ func superseded(row forge.Check, newer []forge.Check) (byVerdict, bySkip bool) {
 	return byVerdict, bySkip
 }
 
+// wasSkipped: nothing was looked at. An App's own "neutral" is its verdict; that of
+// a workflow's job is not.
 func wasSkipped(c forge.Check) bool {
-	return c.Status == completed && (c.Conclusion == "skipped" || c.Conclusion == "neutral")
+	ofWorkflow := c.Workflow != "" || c.Event != "" || isActions(c.App)
+	return c.Status == completed && (c.Conclusion == "skipped" || (c.Conclusion == "neutral" && ofWorkflow))
 }
 
 func succeeded(c forge.Check) bool { return c.Status == completed && c.Conclusion == "success" }

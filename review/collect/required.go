@@ -108,6 +108,10 @@ func (in ChecksInput) untrusted(row forge.Check, required []review.RequiredCheck
 // actionsSlug is the App under which every workflow reports.
 const actionsSlug = "github-actions"
 
+// calledJob stands between a job's name and that of the job it calls in a reusable
+// workflow, whose own file the forge does not name.
+const calledJob = " / "
+
 // selfMade says why a row may be the patch's own word about itself. A workflow
 // may set any status and any check run with its token, as the same App that
 // reports its jobs: where the patch changes workflows, only a job of a workflow
@@ -125,6 +129,8 @@ func (in ChecksInput) selfMade(row forge.Check, actions map[int64]bool) string {
 		return fmt.Sprintf("it is a commit status by %q, which a workflow can set, while this patch changes workflows", clip(row.App, 100))
 	case row.Workflow == "":
 		return "its workflow file is unknown while this patch changes workflows"
+	case strings.Contains(row.Name, calledJob):
+		return "it may be a job of a workflow that this patch changes, called by " + row.Workflow
 	case !isJob(row.URL):
 		return "it is not a job of " + row.Workflow + ": a workflow can report it, while this patch changes workflows"
 	}

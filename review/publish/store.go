@@ -97,8 +97,8 @@ type Store interface {
 	// ErrClaimLost otherwise. A zero LeaseUntil frees the key.
 	SavePublication(ctx context.Context, p Publication) error
 	// OpenPublications lists the publications of a pull request, on any head and
-	// name, that the forge may show as waiting, and those that also speak for other
-	// open pull requests, so that they stop speaking for this one.
+	// name, that the forge may show as waiting or that speak for it or, on the same
+	// head, for another.
 	OpenPublications(ctx context.Context, repoID int64, pull int) ([]Publication, error)
 	// StalePublications lists open publications of any pull request that nobody
 	// wrote since before, oldest first: what a killed process left behind.

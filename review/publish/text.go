@@ -164,7 +164,7 @@ func escape(s string) string {
 			}
 			b.WriteByte(c)
 		case '/':
-			if i == 0 { // no command, wherever the sentence stands
+			if strings.Trim(s[:i], "-+>.) \t0123456789") == "" { // no command, behind whatever a line may begin with
 				b.WriteString(zeroWidth)
 			}
 			b.WriteByte(c)

@@ -135,13 +135,7 @@ func (r *run) turnOf(ctx context.Context) (Outcome, error) {
 		return r.close(ctx)
 	}
 	r.s = r.prev
-	if err := r.recordDeliveries(ctx); err != nil {
-		return Outcome{}, err
-	}
-	if r.known && r.prev.Status == Decided {
-		return Outcome{RecheckAt: r.prev.RecheckAt}, nil // talk changes nothing, not even when to look again
-	}
-	return Outcome{}, nil
+	return Outcome{EventsOnly: r.onlyTalk()}, r.recordDeliveries(ctx)
 }
 
 // kind chooses what the turn does; the table is in the package comment.
@@ -156,11 +150,13 @@ func (r *run) kind(ctx context.Context) (turnKind, error) {
 	}
 	unfinished := !r.known || r.prev.Status == Running || r.prev.Status == Failed || r.prev.Status == Superseded
 	switch {
+	case r.onlyTalk():
+		return turnRecord, nil // whatever else waits for a turn goes on waiting for one
 	case r.rerun:
 		kind = turnEvaluate
-	case unfinished && (r.known || !r.onlyTalk()): // talk must not be taken for the retry that it came before
+	case unfinished:
 		kind = turnEvaluate
-	case r.known && r.prev.Status == Decided && !r.onlyTalk():
+	case r.prev.Status == Decided:
 		kind = turnRecompute
 	}
 	for _, ev := range r.turn.Events {

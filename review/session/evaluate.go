@@ -97,6 +97,9 @@ func (r *run) newSession(now time.Time) error {
 }
 
 func (r *run) reason() string {
+	if r.hint != nil {
+		return "the pull request is not as it was decided"
+	}
 	if ev, ok := newest(r.turn.Events); ok {
 		return ev.Name + " " + ev.Action
 	}
@@ -119,8 +122,21 @@ func (r *run) announce(ctx context.Context) error {
 	if err := r.post(ctx, v); err != nil || !r.rerun {
 		return err
 	}
-	// The new run is there; a further request is one for another.
-	return r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, r.s.HeadSHA, false)
+	return r.rerunDone(ctx)
+}
+
+// rerunDone: the new run is there, or nobody needs one any more. A further
+// request is one for another.
+func (r *run) rerunDone(ctx context.Context) error {
+	for _, sha := range []string{r.s.HeadSHA, r.prev.HeadSHA} {
+		if sha == "" {
+			continue
+		}
+		if err := r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, sha, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nameCheck chooses the check's name: `countersign` only where it guards
@@ -160,6 +176,16 @@ func (r *run) readPull(ctx context.Context) (forge.Pull, error) {
 	r.s.HeadSHA = pull.HeadSHA
 	if pull.State != forge.PullOpen {
 		return pull, r.endClosed(ctx)
+	}
+	if hinted == "" || baseMoved { // nothing told which check and which head this is about
+		if err := r.nameCheck(ctx); err != nil {
+			return pull, err
+		}
+		h, err := r.o.Store.Head(ctx, pull.Ref.Repo.ID, pull.HeadSHA, r.now())
+		if err != nil {
+			return pull, err
+		}
+		r.rerun = r.rerun || h.Rerun
 	}
 	if err := r.closeOthers(ctx, r.s.HeadSHA); err != nil {
 		return pull, err
@@ -212,14 +238,13 @@ func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) 
 	if err := r.post(ctx, v); err != nil {
 		return Outcome{}, err
 	}
-	r.s.RecheckAt = r.recheckAt(out)
 	r.s.Status, r.s.DecidedAt = Decided, r.now()
 	r.note("G7", trail.TypeFinalReport, r.finalReport(out))
 	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	if err := r.save(ctx); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{RecheckAt: r.s.RecheckAt}, nil
+	return Outcome{RecheckAt: r.recheckAt(out)}, nil
 }
 
 // Bounds of looking again at checks that could not all be read: half as long as

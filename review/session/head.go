@@ -15,6 +15,8 @@ type HeadTurn struct {
 	Repo   forge.Repo
 	SHA    string
 	Events []Event
+	// Again: a turn before this one did not end; it may have worked some events.
+	Again bool
 }
 
 // HeadOutcome says which pull requests to wake, and when at the earliest.
@@ -63,7 +65,7 @@ func (e *Engine) Head(ctx context.Context, t HeadTurn) (HeadOutcome, error) {
 	if err := e.o.Store.SaveHeadChecks(ctx, t.Repo.ID, t.SHA, h.Rows, h.FirstCheck); err != nil {
 		return HeadOutcome{}, err
 	}
-	unsure := len(t.Events) == 0 || len(t.Events) > trail.MaxAppend
+	unsure := t.Again || len(t.Events) == 0
 	switch {
 	case asked:
 		return HeadOutcome{Wake: pulls}, nil

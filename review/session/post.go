@@ -59,10 +59,14 @@ func (r *run) close(ctx context.Context) (Outcome, error) {
 	if err := r.recordDeliveries(ctx); err != nil {
 		return Outcome{}, err
 	}
-	if !r.known || r.prev.HeadSHA == "" {
+	if !r.known {
 		return Outcome{}, r.forgetClosed(ctx)
 	}
-	snap, err := r.client.Snapshot(ctx, forge.SnapshotRequest{Pull: r.turn.Pull, Head: r.prev.HeadSHA})
+	head := r.prev.HeadSHA
+	if ev, ok := newest(r.turn.Events); head == "" && ok {
+		head = ev.HeadSHA
+	}
+	snap, err := r.client.Snapshot(ctx, forge.SnapshotRequest{Pull: r.turn.Pull, Head: head})
 	switch {
 	case err != nil:
 		return Outcome{}, err
@@ -98,17 +102,18 @@ func (r *run) finishClosed(ctx context.Context) error {
 		return err
 	}
 	if r.rerun {
-		if err := r.o.Store.SetRerun(ctx, r.turn.Pull.Repo.ID, r.prev.HeadSHA, false); err != nil {
+		if err := r.rerunDone(ctx); err != nil {
 			return err
 		}
 	}
-	r.s.Status, r.s.RecheckAt = Closed, time.Time{}
+	r.s.Status = Closed
 	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	return r.save(ctx)
 }
 
 // closeOthers ends every check of this pull request that still waits on a head
-// other than the one given: superseded by it or, without one, closed.
+// other than the one given, and takes its word out of those that other pull
+// requests share: superseded by it or, without one, closed.
 func (r *run) closeOthers(ctx context.Context, head string) error {
 	open, err := r.o.Publications.OpenPublications(ctx, r.turn.Pull.Repo.ID, r.turn.Pull.Number)
 	if err != nil {
@@ -134,7 +139,9 @@ func (r *run) closeOthers(ctx context.Context, head string) error {
 		if err != nil {
 			return err
 		}
-		r.note("G7", trail.TypePublish, published(p.Key.Name, p.Key.HeadSHA, res))
+		if !res.Unchanged {
+			r.note("G7", trail.TypePublish, published(p.Key.Name, p.Key.HeadSHA, res))
+		}
 	}
 	return nil
 }
@@ -166,7 +173,7 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 	if err != nil {
 		cause = errors.Join(cause, fmt.Errorf("say so on the check: %w", err))
 	}
-	if final {
+	if final && !forge.Temporary(err) { // else the retry is for saying so
 		log := r.o.Logger.Warn().Err(cause).Str("session", r.s.ID).Str("repo", r.turn.Pull.Repo.FullName()).Int("pull", r.turn.Pull.Number)
 		log.Msg("session ended: retrying cannot mend this")
 		return Outcome{}, nil

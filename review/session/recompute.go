@@ -22,7 +22,13 @@ func (r *run) recompute(ctx context.Context) (Outcome, error) {
 	}
 	switch {
 	case snap.State != forge.PullOpen:
-		return Outcome{}, r.finishClosed(ctx) // what was decided stays as it is
+		// What was decided stays as it is. The time is one that any later event beats.
+		err := r.o.Store.RememberPull(ctx, KnownPull{Ref: r.turn.Pull, HeadSHA: r.s.HeadSHA, BaseRef: r.s.BaseRef, DefaultBranch: r.s.DefaultBranch,
+			State: forge.PullClosed, Draft: r.s.Draft, UpdatedAt: r.s.StartedAt})
+		if err != nil {
+			return Outcome{}, err
+		}
+		return Outcome{}, r.finishClosed(ctx)
 	case snap.HeadSHA != r.s.HeadSHA && len(r.turn.Events) > 0:
 		// The push's own event is on its way; should it be lost, the clock asks.
 		return Outcome{RecheckAt: r.now().Add(r.o.Settle)}, nil

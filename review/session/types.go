@@ -60,6 +60,9 @@ type Outcome struct {
 	Settle time.Duration
 	// Postpone: nothing was done; the same events are worked after this.
 	Postpone time.Duration
+	// EventsOnly: the turn's events are dealt with and nothing else is; what else
+	// asked for a turn still does.
+	EventsOnly bool
 	// RecheckAt is when the gate may change without any event; zero: never.
 	RecheckAt time.Time
 }
@@ -101,8 +104,6 @@ type Session struct {
 
 	StartedAt time.Time `json:"started_at"`
 	DecidedAt time.Time `json:"decided_at,omitzero"`
-	// RecheckAt is when the gate may change without any event; zero: never.
-	RecheckAt time.Time `json:"recheck_at,omitzero"`
 }
 
 // KnownPull is what the index of pull requests keeps, to find them by head.

@@ -72,7 +72,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{
 		appID: o.AppID, graphql: graphql.String(), limits: limits, clock: o.clock(),
 		rest:  gh.NewClient(nil),
-		rules: newRulesCache(limits.RulesTTL), apps: &appCache{bySlug: make(map[string]int64)},
+		rules: newRulesCache(limits.RulesTTL), apps: &appCache{bySlug: make(map[string]keptApp)},
 	}
 	h.rest.BaseURL = rest
 	h.rest.UserAgent = o.userAgent()
