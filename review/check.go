@@ -52,6 +52,9 @@ type CheckResult struct {
 	// Untrusted says why it satisfies nothing: another app, or a workflow that this
 	// patch adds or changes. When it fails it still fails.
 	Untrusted string `json:"untrusted,omitempty"`
+	// SelfMade: Untrusted because the patch may have written what reports it, so
+	// no better report of the name is to be waited for.
+	SelfMade bool `json:"self_made,omitempty"`
 	// Ours: our own check, or an aggregator that waits for it; left out.
 	Ours bool `json:"ours,omitempty"`
 }

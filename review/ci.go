@@ -160,7 +160,7 @@ func weigh(l *ledger, r CheckResult, skippedFails bool, n *CheckCounts) CI {
 // anything that may satisfy it reported at all. Every report under the name was
 // weighed already, so several identities must all pass.
 func (c Checks) demand(l *ledger, r RequiredCheck, n *CheckCounts) CI {
-	spoof := ""
+	spoof, selfMade := "", false
 	for _, have := range c.Results {
 		if !r.demands(have.Name) {
 			continue
@@ -168,18 +168,23 @@ func (c Checks) demand(l *ledger, r RequiredCheck, n *CheckCounts) CI {
 		if r.accepts(have) { // ours too: we do not wait for ourselves (case 101)
 			return CIPassed
 		}
+		selfMade = selfMade || (have.SelfMade && have.outcome() != checkOpen)
 		// The first in the alphabet, so that the rows' order does not show.
 		if why := have.suspicion(); spoof == "" || why < spoof {
 			spoof = why
 		}
 	}
-	if !c.WaitOver {
+	if !c.WaitOver && !selfMade {
 		n.Pending++
 		l.add(RuleChecksPending, Cause{Kind: CauseCheck, Key: r.key(), Text: sentence(r.Name+" has not reported yet", spoof)})
 		return CIPending
 	}
 	n.Missing++
-	if l.stands(RuleChecksMissing, Cause{Kind: CauseCheck, Key: r.key(), Text: sentence(r.Name+" is required and never reported", spoof)}) {
+	text := " is required and never reported"
+	if selfMade {
+		text = " is required and was reported only by what this patch may have written"
+	}
+	if l.stands(RuleChecksMissing, Cause{Kind: CauseCheck, Key: r.key(), Text: sentence(r.Name+text, spoof)}) {
 		return CIMissing
 	}
 	return CIPassed

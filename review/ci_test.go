@@ -50,6 +50,7 @@ func ciRows() []ciRow {
 	ours := with(open("in_progress"), func(r *CheckResult) { r.Name, r.AppID, r.Ours = "countersign", 77, true })
 	advisory := with(run("codecov/patch", "failure"), func(r *CheckResult) { r.Advisory = true })
 	untrusted := with(run("build", "success"), func(r *CheckResult) { r.Untrusted = "its workflow is changed by this patch" })
+	selfMade := with(untrusted, func(r *CheckResult) { r.SelfMade = true })
 	waiting := func(c Checks) Checks {
 		c.WaitOver, c.NoneSettled = false, false
 		return c
@@ -84,6 +85,9 @@ func ciRows() []ciRow {
 		{name: "case-107 required from its app", checks: requiring(settledChecks(with(run("security-scan", "success"), func(r *CheckResult) { r.AppID = 9001 })), scan), want: CIPassed},
 		{name: "any app", checks: requiring(settledChecks(run("build", "success")), RequiredCheck{Name: "build", AppIDs: []int64{-1}}), want: CIPassed},
 		{name: "an untrusted run satisfies nothing", checks: requiring(settledChecks(untrusted, run("x", "success")), build), want: CIMissing, rule: RuleChecksMissing, cause: "build"},
+		{name: "the patch's own run is not waited out", checks: waiting(requiring(settledChecks(selfMade, run("x", "success")), build)), want: CIMissing, rule: RuleChecksMissing, cause: "build"},
+		{name: "the patch's own run has not ended", checks: waiting(requiring(settledChecks(with(selfMade, func(r *CheckResult) { r.Status, r.Conclusion = "in_progress", "" })), build)), want: CIPending, rule: RuleChecksPending, cause: "build"},
+		{name: "the patch's own run beside a trusted one", checks: waiting(requiring(settledChecks(selfMade, with(run("build", "success"), func(r *CheckResult) { r.Workflow = "other.yml" })), build)), want: CIPassed},
 		{name: "an untrusted run that fails", checks: settledChecks(with(untrusted, func(r *CheckResult) { r.Conclusion = "failure" })), want: CIFailed, rule: RuleChecksFailed, cause: "build"},
 		{name: "only untrusted runs are no checks", checks: settledChecks(untrusted), want: CINone, rule: RuleChecksNone, cause: "checks"},
 		{name: "two identities under a required name, one failed", checks: requiring(settledChecks(run("build", "success"), with(run("build", "failure"), func(r *CheckResult) { r.Event = "push" })), build), want: CIFailed, rule: RuleChecksFailed, cause: "build"},

@@ -96,7 +96,10 @@ func (in ChecksInput) result(row forge.Check, required []review.RequiredCheck, a
 	r.Required = demanded(required, row.Name)
 	r.Advisory = !r.Required && matchesAny(in.Advisory, row.Name)
 	if r.Required {
-		r.Untrusted = in.untrusted(row, required, actions)
+		r.Untrusted = in.selfMade(row, actions)
+		if r.SelfMade = r.Untrusted != ""; !r.SelfMade {
+			r.Untrusted = untrusted(row, required)
+		}
 	}
 	return r
 }

@@ -128,10 +128,10 @@ func TestChecks(t *testing.T) {
 				in.ChangedWorkflows = []string{".github/workflows/ci.yml"}
 				in.PolicyRequired = []string{"build"}
 			},
-			"1 build success required untrusted", review.CIPending},
+			"1 build success required untrusted", review.CIMissing},
 		"a changed workflow, not required": {[]forge.Check{run(1, "build", "success", 0, workflow("ci.yml", "push"))}, func(in *ChecksInput) { in.ChangedWorkflows = []string{"ci.yml"} }, "1 build success", review.CIPassed},
 		"a hidden workflow while some change": {[]forge.Check{run(1, "build", "success", 0, workflow("", "push"))},
-			func(in *ChecksInput) { in.ChangedWorkflows = []string{"ci.yml"}; in.PolicyRequired = []string{"build"} }, "1 build success required untrusted", review.CIPending},
+			func(in *ChecksInput) { in.ChangedWorkflows = []string{"ci.yml"}; in.PolicyRequired = []string{"build"} }, "1 build success required untrusted", review.CIMissing},
 		"case-109 no statuses":                {[]forge.Check{run(1, "a", "success", 0), run(2, "b", "skipped", 0)}, nil, "1 a success; 2 b skipped", review.CISkipped},
 		"case-110a statuses green, a run red": {[]forge.Check{status("ci/x", "success"), run(1, "test", "failure", 0)}, nil, "0 ci/x success; 1 test failure", review.CIFailed},
 		"case-110b runs green, a status open": {[]forge.Check{status("ci/jenkins", "pending"), run(1, "test", "success", 0)}, nil, "0 ci/jenkins ; 1 test success", review.CIPending},

@@ -84,12 +84,9 @@ func demanded(required []review.RequiredCheck, name string) bool {
 	return slices.ContainsFunc(required, func(r review.RequiredCheck) bool { return demands(r, name) })
 }
 
-// untrusted says why a row under a required name proves nothing: the patch
-// itself may have written what produced it, or another App did (case 107).
-func (in ChecksInput) untrusted(row forge.Check, required []review.RequiredCheck, actions map[int64]bool) string {
-	if why := in.selfMade(row, actions); why != "" {
-		return why
-	}
+// untrusted says why a row under a required name proves nothing: another App
+// reports it (case 107).
+func untrusted(row forge.Check, required []review.RequiredCheck) string {
 	var wanted []string
 	for _, r := range required {
 		if !demands(r, row.Name) {

@@ -210,10 +210,18 @@ func unreadEvidence(v View) string {
 
 func missingChecks(v View) string {
 	causes := v.Outcome.Causes.Of(review.RuleChecksMissing)
-	if len(causes) == 1 {
+	switch {
+	case len(causes) == 1 && selfMade(v, causes[0]):
+		return clip(plain(causeName(causes[0])), 40) + " is written by this patch"
+	case len(causes) == 1:
 		return clip(plain(causeName(causes[0])), 40) + " never reported"
 	}
 	return plural(max(1, len(causes)), "required check", "required checks") + " never reported"
+}
+
+// selfMade: the name was reported, by what the patch may have written.
+func selfMade(v View, c review.Cause) bool {
+	return slices.ContainsFunc(v.Evidence.Checks.Results, func(r review.CheckResult) bool { return r.SelfMade && r.Name == causeName(c) })
 }
 
 func uninspected(v View) string {

@@ -237,8 +237,14 @@ func humanNext(v View) string {
 		return "re-run this check; nothing is approved before everything is read."
 	}
 	if steps := strings.Join(humanSteps(v), " "); steps != "" {
-		if fired(v, review.RuleChecksMissing) {
-			return "get " + checkNames(v, v.Outcome.Causes.Of(review.RuleChecksMissing)) + " to report, by a run or a push. Without it " + steps
+		var mendable []review.Cause
+		for _, c := range v.Outcome.Causes.Of(review.RuleChecksMissing) {
+			if !selfMade(v, c) {
+				mendable = append(mendable, c)
+			}
+		}
+		if len(mendable) > 0 {
+			return "get " + checkNames(v, mendable) + " to report, by a run or a push. Without it " + steps
 		}
 		return steps
 	}

@@ -251,6 +251,14 @@ func scenarios() []scenario {
 			v.Evidence.Checks.Required = []review.RequiredCheck{{Name: "e2e", Source: "branch protection"}}
 			return decided(v)
 		}()),
+		one("check-by-the-patch", "High · needs a person · build is written by this patch", completed, "action_required", func() publish.View {
+			v := reviewed(assessed(risk.High, ciSignals()...))
+			v.Evidence.Checks.WaitOver = false
+			v.Evidence.Checks.Results[0].Untrusted = "it comes from .github/workflows/ci.yml, which this patch adds or changes"
+			v.Evidence.Checks.Results[0].Required, v.Evidence.Checks.Results[0].SelfMade = true, true
+			v.Evidence.Checks.Required = []review.RequiredCheck{{Name: "build", Source: "branch protection"}}
+			return decided(v)
+		}()),
 		one("credential", "Critical · changes requested · 1 finding", completed, "failure", func() publish.View {
 			v := unreviewed(assessed(risk.Critical, risk.Signal{Rule: "credential", Floor: risk.Critical, Files: []string{"deploy/prod.env"}}))
 			v.Evidence.Findings = []review.Finding{{Source: review.FromScan, Rule: "credential", Path: "deploy/prod.env", Line: 3, Severity: review.SeverityCritical, Title: "AWS access key", Quote: "AKIA"}}
