@@ -18,6 +18,7 @@ import (
 	"github.com/countersign/countersign/config"
 	"github.com/countersign/countersign/config/policy"
 	"github.com/countersign/countersign/handlers"
+	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/forge/github"
 	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/review/session"
@@ -45,6 +46,7 @@ type Options struct {
 // App is the service.
 type App struct {
 	settings config.Settings
+	version  string
 	logger   zerolog.Logger
 	store    *store.Store
 	queue    *queue.Queue
@@ -70,7 +72,7 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{settings: s, logger: o.Logger, store: db, host: host}
+	a := &App{settings: s, version: o.Version, logger: o.Logger, store: db, host: host}
 	if err := a.assemble(o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -116,8 +118,14 @@ func (a *App) assemble(o Options) error {
 // Check asks GitHub who we are, so that wrong credentials or an unreachable
 // GitHub stop the start instead of every later job.
 func (a *App) Check(ctx context.Context) error {
+	a.logger.Info().Str("github", a.settings.V3URL).Msg("asking GitHub who this App is")
 	name, err := a.host.Whoami(ctx)
-	if err != nil {
+	switch {
+	case forge.IsKind(err, forge.KindUnauthorized), forge.IsKind(err, forge.KindNotFound):
+		return fmt.Errorf("ask %s who this App is: %w; GITHUB_APP_INTEGRATION_ID and GITHUB_APP_PRIVATE_KEY must be of the same App, and this machine's clock right", a.settings.V3URL, err)
+	case forge.IsKind(err, forge.KindUnavailable):
+		return fmt.Errorf("ask %s who this App is: %w; check GITHUB_V3_API_URL and the proxy", a.settings.V3URL, err)
+	case err != nil:
 		return fmt.Errorf("ask %s who this App is: %w", a.settings.V3URL, err)
 	}
 	a.logger.Info().Str("app", name).Int64("app_id", a.settings.AppID).Msg("GitHub knows this App")
@@ -135,7 +143,8 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- a.server.Serve(l) }()
-	a.logger.Info().Str("addr", l.Addr().String()).Str("hook", HookPath).Msg("serving")
+	a.logger.Info().Str("addr", l.Addr().String()).Str("hook", HookPath).Str("version", a.version).
+		Stringer("mode", a.settings.Mode).Str("database", a.settings.Database).Msg("serving")
 
 	var err error
 	select {

@@ -81,7 +81,7 @@ func newWorld(t testing.TB, changes ...furnish) *world {
 	w.inst, err = w.sim.Install(w.app, "acme", w.repo)
 	w.must(err)
 	w.settings = config.Settings{
-		ListenAddr: "127.0.0.1:0", V3URL: w.url, V4URL: w.url + "/graphql", WebURL: w.url,
+		ListenAddr: "127.0.0.1:0", V3URL: w.url, V4URL: w.url + "/graphql",
 		AppID: w.app.ID(), WebhookSecrets: [][]byte{[]byte(hookSecret)}, PrivateKey: w.app.PrivateKeyPEM(),
 		Database: filepath.Join(dir, "countersign.db"), Mode: permission.Auto,
 		Debounce: 50 * time.Millisecond, Settle: 100 * time.Millisecond, Workers: 4, LogLevel: "info",

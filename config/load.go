@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -134,10 +135,15 @@ func (l *loader) find(row setting, inFile map[string]value) (value, bool) {
 func (l *loader) secretFile(row setting, path, where string) value {
 	b, err := readBounded(path)
 	if err != nil {
-		l.fault(row.name+"_FILE", where, fmt.Sprintf("read it: %v", err))
+		// The path may be the secret itself, pasted into the wrong variable.
+		reason := err
+		if wrong := (*fs.PathError)(nil); errors.As(err, &wrong) {
+			reason = wrong.Err
+		}
+		l.fault(row.name+"_FILE", where, fmt.Sprintf("cannot be read: %v; want the path of a file, not the secret itself", reason))
 		return value{broken: true}
 	}
-	return value{text: strings.TrimRight(string(b), "\r\n"), where: where + ", in " + path}
+	return value{text: strings.TrimRight(string(b), "\r\n"), where: where + ", in a file"}
 }
 
 func readBounded(path string) ([]byte, error) {
@@ -151,7 +157,7 @@ func readBounded(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+		return nil, fmt.Errorf("it is larger than %d bytes", maxFile)
 	}
 	return b, nil
 }

@@ -57,7 +57,7 @@ func TestLoad(t *testing.T) {
 	if s.ListenAddr != ":7000" {
 		t.Errorf("listen address %q: the environment wins over the file", s.ListenAddr)
 	}
-	if s.V3URL != "https://ghe.example/api/v3" || s.V4URL != "https://api.github.com/graphql" {
+	if s.V3URL != "https://ghe.example/api/v3" || s.V4URL != "" /* it follows from the other */ {
 		t.Errorf("URLs %q, %q", s.V3URL, s.V4URL)
 	}
 	if s.AppID != 42 || len(s.WebhookSecrets) != 2 || s.Mode != permission.Auto || s.Debounce != 10*time.Second || len(s.PrivateKey) == 0 {
@@ -89,7 +89,7 @@ func TestLoadFaults(t *testing.T) {
 		"GITHUB_APP_WEBHOOK_SECRET (environment): is 12 characters long; want at least 16 random ones",
 		"GITHUB_APP_INTEGRATION_ID (environment): want the App's numeric id",
 		"GITHUB_V4_API_URL (environment): want an absolute http(s) URL",
-		"GITHUB_APP_PRIVATE_KEY_FILE (environment): read it: open /does/not/exist.pem",
+		"GITHUB_APP_PRIVATE_KEY_FILE (environment): cannot be read: no such file or directory; want the path of a file",
 		"COUNTERSIGN_MODE (environment): unknown mode \"yolo\": use observe, auto or radical",
 		"COUNTERSIGN_DEBOUNCE (environment): want a duration from 0s to 5m0s",
 		"DATABASE_URL (environment): PostgreSQL is not supported yet",
@@ -149,4 +149,29 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("started without a secret: %+v", s)
 		}
 	})
+}
+
+// A secret pasted where a path belongs is not shown, and a token is not sent to a
+// host that was not meant.
+func TestMisplacedSecrets(t *testing.T) {
+	key := testKey(t)
+	const pasted = "0123456789abcdef0123456789abcdef"
+	_, err := config.Load(config.Sources{Env: env(map[string]string{
+		"GITHUB_APP_INTEGRATION_ID": "42", "GITHUB_APP_WEBHOOK_SECRET_FILE": pasted, "GITHUB_APP_PRIVATE_KEY_FILE": key,
+		"GITHUB_V3_API_URL": "https://ghe.example/api/v3", "GITHUB_V4_API_URL": "https://api.github.com/graphql",
+	})})
+	if err == nil {
+		t.Fatal("loaded")
+	}
+	for _, leak := range []string{pasted, "PRIVATE KEY", key[40:80]} {
+		if strings.Contains(err.Error(), leak) {
+			t.Errorf("the error shows %q: %v", leak, err)
+		}
+	}
+	for _, want := range []string{"GITHUB_APP_WEBHOOK_SECRET_FILE (environment): cannot be read", "GITHUB_APP_PRIVATE_KEY_FILE (environment): cannot be read",
+		"is on api.github.com while GITHUB_V3_API_URL is on ghe.example"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
 }

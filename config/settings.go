@@ -20,11 +20,11 @@ import (
 // Settings are what `countersign serve` runs with. GitHub's names are those of
 // go-githubapp, so that an operator of another App finds them where expected.
 type Settings struct {
-	// ListenAddr is where the webhook and the health pages are served.
+	// ListenAddr is where the webhook is served.
 	ListenAddr string
-	// V3URL, V4URL and WebURL are GitHub's REST and GraphQL endpoints and its
-	// pages. They end as given, without a trailing slash.
-	V3URL, V4URL, WebURL string
+	// V3URL and V4URL are GitHub's REST and GraphQL endpoints, without a trailing
+	// slash. An empty V4URL follows from V3URL.
+	V3URL, V4URL string
 	// AppID is the App's id ("integration id").
 	AppID int64
 	// WebhookSecrets holds the current secret and, during rotation, the previous
@@ -72,8 +72,7 @@ func table() []setting {
 			return nil
 		}},
 		{name: "GITHUB_V3_API_URL", fallback: "https://api.github.com", doc: "GitHub's REST API", set: urlInto(func(s *Settings) *string { return &s.V3URL })},
-		{name: "GITHUB_V4_API_URL", fallback: "https://api.github.com/graphql", doc: "GitHub's GraphQL API", set: urlInto(func(s *Settings) *string { return &s.V4URL })},
-		{name: "GITHUB_WEB_URL", fallback: "https://github.com", doc: "GitHub's pages", set: urlInto(func(s *Settings) *string { return &s.WebURL })},
+		{name: "GITHUB_V4_API_URL", doc: "GitHub's GraphQL API; derived from GITHUB_V3_API_URL when unset", set: setV4},
 		{name: "GITHUB_APP_INTEGRATION_ID", required: true, doc: "the App's id, from its settings page", set: func(s *Settings, v string) error {
 			id, err := strconv.ParseInt(v, 10, 64)
 			if err != nil || id <= 0 {
@@ -85,7 +84,7 @@ func table() []setting {
 		{name: "GITHUB_APP_WEBHOOK_SECRET", required: true, secret: true, doc: "the webhook secret of the App", set: addSecret},
 		{name: "GITHUB_APP_WEBHOOK_SECRET_PREVIOUS", secret: true, doc: "the secret before, while GitHub still signs with it", set: addSecret},
 		{name: "GITHUB_APP_PRIVATE_KEY", required: true, secret: true, doc: "the App's private key, PEM", set: setPrivateKey},
-		{name: "DATABASE_URL", doc: "not read yet: PostgreSQL comes with a later version", set: func(*Settings, string) error {
+		{name: "DATABASE_URL", doc: "refused: PostgreSQL is not supported yet", set: func(*Settings, string) error {
 			return errors.New("PostgreSQL is not supported yet; unset it and use COUNTERSIGN_DATABASE, the path of the embedded database")
 		}},
 		{name: "COUNTERSIGN_DATABASE", fallback: "countersign.db", doc: "path of the embedded database", set: func(s *Settings, v string) error {
@@ -103,7 +102,7 @@ func table() []setting {
 		{name: "COUNTERSIGN_DEBOUNCE", fallback: "10s", doc: "how long a head's CI events are gathered before the gate is recomputed", set: durationInto(func(s *Settings) *time.Duration { return &s.Debounce }, 0, 5*time.Minute)},
 		{name: "COUNTERSIGN_SETTLE", fallback: "2s", doc: "how long a pull request rests after a push superseded its session", set: durationInto(func(s *Settings) *time.Duration { return &s.Settle }, 0, time.Minute)},
 		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: countInto(func(s *Settings) *int { return &s.Workers }, 256)},
-		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "check runs written a minute for one installation (GitHub's own limit is about 80)", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 100_000)},
+		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "check runs written a minute for one installation; GitHub's own limit is about 80", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 100_000)},
 		{name: "LOG_LEVEL", fallback: "info", doc: "debug, info, warn or error", set: func(s *Settings, v string) error {
 			if !slices.Contains([]string{"debug", "info", "warn", "error"}, v) {
 				return errors.New("want debug, info, warn or error")
@@ -128,6 +127,19 @@ func Reference() []Doc {
 		out = append(out, d)
 	}
 	return out
+}
+
+// setV4 refuses another host than the REST API's: both are sent the same tokens.
+func setV4(s *Settings, v string) error {
+	if err := urlInto(func(s *Settings) *string { return &s.V4URL })(s, v); err != nil {
+		return err
+	}
+	rest, err := url.Parse(s.V3URL)
+	graphql, err2 := url.Parse(s.V4URL)
+	if err == nil && err2 == nil && rest.Host != "" && rest.Host != graphql.Host {
+		return fmt.Errorf("is on %s while GITHUB_V3_API_URL is on %s; both are sent the same tokens, so want one host, or leave it unset", graphql.Host, rest.Host)
+	}
+	return nil
 }
 
 func countInto(field func(*Settings) *int, most int) func(*Settings, string) error {

@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // missing says in one line what a newcomer will not find yet.
-const missing = "Not there yet: a reviewing model, line comments, content scanners (keys, hidden characters), policy files, commands, PostgreSQL."
+const missing = "Not there yet: a reviewing model, line comments, content scanners (keys, hidden characters), policy files, commands, checks on merge groups, health and metrics pages, PostgreSQL."
 
 // The demo's own pace: the real service gathers CI events for 10 s.
 const (
@@ -125,7 +125,7 @@ func (s *stage) furnish() (err error) {
 // where it is.
 func (s *stage) serve(ctx context.Context) error {
 	settings := config.Settings{
-		ListenAddr: "127.0.0.1:0", V3URL: s.simURL, V4URL: s.simURL + "/graphql", WebURL: s.simURL,
+		ListenAddr: "127.0.0.1:0", V3URL: s.simURL, V4URL: s.simURL + "/graphql",
 		AppID: s.app.ID(), WebhookSecrets: [][]byte{[]byte(secret)}, PrivateKey: s.app.PrivateKeyPEM(),
 		Database: s.dbPath, Mode: permission.Auto, Debounce: debounce, Settle: settle, Workers: 4, LogLevel: "info",
 	}
@@ -169,7 +169,7 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 	if s.o.Keep {
-		p.line("\nLeft up: GitHub at %s, the database at %s. Stop with Ctrl-C.", s.simURL, s.dbPath)
+		p.line("\nLeft up: GitHub's API at %s, the database at %s. Try: countersign trail show --database %s acme/shop 1. Stop with Ctrl-C.", s.simURL, s.dbPath, s.dbPath)
 		<-ctx.Done()
 	}
 	return nil

@@ -45,7 +45,7 @@ func (p *printer) event(format string, args ...any) {
 
 // check prints a check run as its reader meets it: icon, name, title, then the
 // text.
-func (p *printer) check(run githubsim.CheckRun, blocked []string) {
+func (p *printer) check(run githubsim.CheckRun, pull *githubsim.Pull) {
 	icon, code, state := "●", amber, run.Conclusion
 	switch run.Conclusion {
 	case "success":
@@ -63,13 +63,14 @@ func (p *printer) check(run githubsim.CheckRun, blocked []string) {
 	for line := range strings.Lines(plain(run.Output.Summary)) {
 		p.line("     │ %s", strings.TrimRight(line, "\n"))
 	}
-	switch {
-	case blocked == nil:
-	case len(blocked) == 0:
-		p.line("     %s", p.paint(green, "mergeable"))
-	default:
-		p.line("     %s", p.paint(red, "merging is blocked by: "+strings.Join(blocked, ", ")))
+	if run.HeadSHA != pull.HeadSHA() {
+		return
 	}
+	if blocked := pull.MergeBlockedBy(); len(blocked) > 0 {
+		p.line("     %s", p.paint(red, "merging is blocked by: "+strings.Join(blocked, ", ")))
+		return
+	}
+	p.line("     %s", p.paint(green, "GitHub lets it be merged"))
 }
 
 // plain turns the summary's Markdown into text: what GitHub renders as bold,

@@ -30,6 +30,13 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
+	have, known, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	if have > known {
+		return fmt.Errorf("it was written by a newer Countersign (schema %d, this one knows %d); run that version, or restore the backup from before the upgrade", have, known)
+	}
 	done, err := p.Up(ctx)
 	if err != nil {
 		return fmt.Errorf("apply migrations: %w", err)

@@ -21,6 +21,9 @@ func demoCommand(ctx context.Context, args []string, out, errOut io.Writer) erro
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	if err := noMore("demo", f.Args()); err != nil {
+		return err
+	}
 	logger := zerolog.Nop()
 	if *verbose {
 		logger = zerolog.New(errOut).With().Timestamp().Logger()

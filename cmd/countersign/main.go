@@ -33,7 +33,10 @@ func commands() []command {
 		{"serve", "run the GitHub App; settings from the environment", serve},
 		{"demo", "show what it does, against a GitHub of its own", demoCommand},
 		{"trail", "show or verify what was recorded", trailCommand},
-		{"version", "print the version", func(_ context.Context, _ []string, out, _ io.Writer) error {
+		{"version", "print the version", func(_ context.Context, args []string, out, _ io.Writer) error {
+			if err := noMore("version", args); err != nil {
+				return err
+			}
 			_, err := fmt.Fprintln(out, version)
 			return err
 		}},
@@ -55,9 +58,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		usage(errOut)
 		return exitUsage
 	}
-	if args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+	switch args[0] {
+	case "help", "-h", "--help":
 		usage(out)
 		return exitOK
+	case "--version":
+		args = []string{"version"}
 	}
 	for _, c := range commands() {
 		if c.name != args[0] {
@@ -84,6 +90,14 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
 	}
 	fmt.Fprintf(w, "\ncountersign COMMAND -h tells more.\n")
+}
+
+// noMore refuses arguments that a command would not look at.
+func noMore(name string, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no arguments, got %q", name, args)
 }
 
 // flags returns a flag set that prints to w and never exits by itself.

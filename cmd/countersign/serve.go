@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,10 +20,19 @@ import (
 // to GitHub.
 const startGrace = time.Minute
 
+const settingsAbout = `Run the GitHub App. Settings come from the environment, then from a YAML file
+($COUNTERSIGN_CONFIG or --config) that has the same names in lower case, such as
+listen_addr: ":8080". Secrets may also be read from files: NAME_FILE is the path.
+
+`
+
 func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
-	f := flags("serve", "Run the GitHub App. Settings come from the environment, then from the YAML file:\n\n"+settingsHelp(), errOut)
+	f := flags("serve", settingsAbout+settingsHelp(), errOut)
 	file := f.String("config", "", "a YAML file with settings (default: $COUNTERSIGN_CONFIG)")
 	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if err := noMore("serve", f.Args()); err != nil {
 		return err
 	}
 	settings, err := config.Load(config.Sources{Env: os.LookupEnv, File: *file})
@@ -40,6 +51,9 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	var lc net.ListenConfig
 	l, err := lc.Listen(starting, "tcp", settings.ListenAddr)
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = errors.New("it is in use; set LISTEN_ADDR or stop the other process")
+		}
 		return fmt.Errorf("listen on %s: %w", settings.ListenAddr, err)
 	}
 	a, err := app.New(starting, settings, app.Options{Version: version, Logger: logger})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -27,29 +28,55 @@ func trailCommand(ctx context.Context, args []string, out, errOut io.Writer) (er
 	f := flags("trail", trailHelp, errOut)
 	path := f.String("database", databasePath(), "the database file ($COUNTERSIGN_DATABASE)")
 	asJSON := f.Bool("json", false, "one JSON object a line")
-	verb := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
+	// Flags may stand anywhere among the words.
+	var words []string
+	for rest := args; ; rest = f.Args()[1:] {
+		if err := f.Parse(rest); err != nil {
+			return err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		words = append(words, f.Arg(0))
 	}
-	if err := f.Parse(args); err != nil {
+	do, err := trailVerb(words)
+	if err != nil {
 		return err
 	}
-	var do func(context.Context, *store.Store, []string, bool, io.Writer) error
-	switch verb {
-	case "show":
-		do = trailShow
-	case "verify":
-		do = trailVerify
-	default:
-		f.Usage()
-		return fmt.Errorf("want show or verify, got %q", verb)
+	if _, err := os.Stat(*path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no database at %s; name it with --database or COUNTERSIGN_DATABASE", *path)
 	}
 	db, err := store.OpenReadOnly(ctx, *path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return do(ctx, db, f.Args(), *asJSON, out)
+	return do(ctx, db, *asJSON, out)
+}
+
+// trailVerb reads what is to be done, before anything is opened.
+func trailVerb(words []string) (func(context.Context, *store.Store, bool, io.Writer) error, error) {
+	switch {
+	case len(words) == 1 && words[0] == "verify":
+		return trailVerify, nil
+	case len(words) > 0 && words[0] == "verify":
+		return nil, noMore("trail verify", words[1:])
+	case len(words) == 2 && words[0] == "show" && !strings.Contains(words[1], "/"):
+		return func(ctx context.Context, db *store.Store, asJSON bool, out io.Writer) error {
+			return showSession(ctx, db, strings.ToUpper(words[1]), asJSON, out)
+		}, nil
+	case len(words) == 3 && words[0] == "show":
+		number, err := strconv.Atoi(words[2])
+		if err != nil {
+			return nil, fmt.Errorf("want a pull request's number, got %q", words[2])
+		}
+		return func(ctx context.Context, db *store.Store, asJSON bool, out io.Writer) error {
+			return showPull(ctx, db, words[1], number, asJSON, out)
+		}, nil
+	case len(words) > 0 && words[0] == "show":
+		return nil, errors.New("want a session's id, or OWNER/NAME and a number")
+	}
+	return nil, fmt.Errorf("want show or verify, got %q; countersign trail -h tells more", words)
 }
 
 func databasePath() string {
@@ -59,33 +86,29 @@ func databasePath() string {
 	return "countersign.db"
 }
 
-func trailShow(ctx context.Context, db *store.Store, args []string, asJSON bool, out io.Writer) error {
-	var records []trail.Record
-	switch len(args) {
-	case 1:
-		s, err := trail.Rebuild(ctx, db, args[0])
-		if err != nil {
-			return err
-		}
-		records = s.Records
-		if !asJSON {
-			fmt.Fprintf(out, "session %s · %s #%d · %s\n\n", s.ID, s.Repo, s.Pull, s.HeadSHA)
-		}
-	case 2:
-		number, err := strconv.Atoi(args[1])
-		if err != nil {
-			return fmt.Errorf("want a pull request's number, got %q", args[1])
-		}
-		records, err = db.FindTrail(ctx, trail.Query{Repo: args[0], Pull: number})
-		if err != nil {
-			return err
-		}
-		if len(records) == 0 {
-			return fmt.Errorf("no records of %s #%d", args[0], number)
-		}
-	default:
-		return errors.New("want a session's id, or OWNER/NAME and a number")
+func showSession(ctx context.Context, db *store.Store, id string, asJSON bool, out io.Writer) error {
+	s, err := trail.Rebuild(ctx, db, id)
+	if err != nil {
+		return err
 	}
+	if !asJSON {
+		fmt.Fprintf(out, "session %s · %s #%d · %s\n\n", s.ID, s.Repo, s.Pull, s.HeadSHA)
+	}
+	return printRecords(out, s.Records, asJSON)
+}
+
+func showPull(ctx context.Context, db *store.Store, repo string, number int, asJSON bool, out io.Writer) error {
+	records, err := db.FindTrail(ctx, trail.Query{Repo: repo, Pull: number})
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("no records of %s #%d", repo, number)
+	}
+	return printRecords(out, records, asJSON)
+}
+
+func printRecords(out io.Writer, records []trail.Record, asJSON bool) error {
 	for _, r := range records {
 		if err := printRecord(out, r, asJSON); err != nil {
 			return err
@@ -112,7 +135,7 @@ func printRecord(out io.Writer, r trail.Record, asJSON bool) error {
 	return err
 }
 
-func trailVerify(ctx context.Context, db *store.Store, _ []string, asJSON bool, out io.Writer) error {
+func trailVerify(ctx context.Context, db *store.Store, asJSON bool, out io.Writer) error {
 	report, err := trail.Verify(ctx, db)
 	if err != nil {
 		return err
@@ -121,7 +144,7 @@ func trailVerify(ctx context.Context, db *store.Store, _ []string, asJSON bool, 
 	case asJSON:
 		err = json.NewEncoder(out).Encode(report)
 	case report.OK():
-		_, err = fmt.Fprintf(out, "%d records in %d chains: nothing changed, dropped or reordered\n", report.Records, report.Chains)
+		_, err = fmt.Fprintf(out, "%d records in %d chains are consistent with each other; not compared with GitHub\n", report.Records, report.Chains)
 	default:
 		for _, p := range report.Problems {
 			fmt.Fprintln(out, p)
