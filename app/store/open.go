@@ -87,7 +87,21 @@ func mustExist(path string) error {
 	return nil
 }
 
-func notADatabase(err error) bool {
+// remedyFor says in our words what an operator can do about SQLite's; empty where
+// its own have to do.
+func remedyFor(err error) string {
 	var se *sqlite.Error
-	return errors.As(err, &se) && se.Code() == sqlite3.SQLITE_NOTADB
+	if !errors.As(err, &se) {
+		return ""
+	}
+	const primary = 0xff // the rest of a code tells sorts apart
+	switch se.Code() & primary {
+	case sqlite3.SQLITE_NOTADB:
+		return "the file is not an SQLite database; name another file or move it away"
+	case sqlite3.SQLITE_CORRUPT:
+		return "the file is damaged; stop, keep a copy, restore a backup"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return "reading needs write access to the file's folder, for its -shm file; copy the file with its -wal to a folder of your own"
+	}
+	return ""
 }

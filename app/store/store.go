@@ -73,6 +73,14 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	var tables int
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'trail'`).Scan(&tables)
+	if err == nil && tables == 0 {
+		err = errors.New("it is not a Countersign database, or nothing was ever started on it; name another file")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s for reading: %w", path, err), s.Close())
+	}
 	return s, nil
 }
 
@@ -101,8 +109,8 @@ func connect(ctx context.Context, opts Options, dsn string) (*Store, error) {
 func probe(ctx context.Context, db *sql.DB) error {
 	var n int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n); err != nil {
-		if notADatabase(err) {
-			return fmt.Errorf("the file is not an SQLite database; name another file or move it away: %w", err)
+		if remedy := remedyFor(err); remedy != "" {
+			return fmt.Errorf("%s: %w", remedy, err)
 		}
 		return err
 	}

@@ -178,3 +178,39 @@ func TestMigrationsRunTwice(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 }
+
+// Reading says in our words what is wrong with a file.
+func TestOpenReadOnlyTellsWhatToDo(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	s, err := Open(t.Context(), Options{Path: damaged, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(damaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 100; i < 4096; i++ { // the first page's tree, behind the file's header
+		raw[i] = 0xff
+	}
+	if err := os.WriteFile(damaged, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{empty: "not a Countersign database", damaged: "restore a backup"} {
+		s, err := OpenReadOnly(t.Context(), path)
+		if err == nil {
+			t.Errorf("%s: opened, %v", path, s.Close())
+			continue
+		}
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
