@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"review/forge/github/...": {"review/forge", "review/forge/github/..."},
 	"review":                  {"risk/..."},
 	"risk":                    {"risk/diff"},
+	"risk/scan":               {"risk", "risk/diff"},
 	"risk/diff":               {},
 	"config":                  {"config/policy", "review/permission"},
 	"config/policy":           {"risk", "review/permission"},

@@ -8,6 +8,7 @@ const (
 	RuleHiddenCharacters = "hidden-characters"
 	RuleHiddenText       = "hidden-text"
 	RuleDependencyChange = "dependency-change"
+	RuleDeceptivePath    = "deceptive-path"
 	RuleActionPin        = "action-pin"
 	RuleTestsRemoved     = "tests-removed"
 	RuleAskPath          = "ask-path"
@@ -64,7 +65,7 @@ func rules() []rule {
 			sentence: "added lines hold characters that change the reading direction or show nothing"},
 		{id: RuleHiddenText, floor: High, content: true, when: scanned(RuleHiddenText, anyFile),
 			sentence: "added lines hold text that is hidden from people and speaks to a reviewer"},
-		{id: "deceptive-path", floor: High, when: deceptivePath,
+		{id: RuleDeceptivePath, floor: High, when: deceptivePath,
 			sentence: "a path reads as another: invisible characters, letters that look like ASCII ones, odd slashes, dots or spaces"},
 		{id: "executable-bit", floor: High, when: executableBit,
 			sentence: "a file becomes executable, or is added as such"},

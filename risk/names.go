@@ -1,0 +1,19 @@
+package risk
+
+// Deceives reports whether a path reads as something it is not: look-alike
+// letters, invisible characters, odd slashes, dots or spaces. It is what the rule
+// deceptive-path asks of every path of a patch.
+func Deceives(path string) bool { return deceives(path) }
+
+// Fold spells text the way raising rules compare it: without case, with letters
+// that look like ASCII ones as those, without what does not show. Texts that
+// differ may fold to the same, so it is for rules that raise and for nothing else.
+func Fold(text string) string { return fold(text) }
+
+// IsMediaName reports whether the name is that of an image, a sound, a font or
+// another file that holds no text by nature.
+func IsMediaName(path string) bool { return isAsset(newPlace(path)) }
+
+// IsWorkflowPath reports whether GitHub Actions takes the file for a workflow,
+// or would on a system that ignores case.
+func IsWorkflowPath(path string) bool { return isWorkflow(foldPath(path)) }

@@ -1,0 +1,189 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/countersign/countersign/risk"
+	"github.com/countersign/countersign/risk/diff"
+)
+
+// line is one line of the new side.
+type line struct {
+	no    int
+	text  string // without "\n"; a "\r" at its end belongs to the line end
+	added bool
+}
+
+// source is what is known of one file's new side.
+type source struct {
+	file diff.File
+	path string
+
+	// runs are unbroken runs of lines, in order: the hunks' new sides, or the one
+	// run of the whole file where its content is known.
+	runs  [][]line
+	whole bool
+
+	// gap says why added lines are not all there, for people; empty when they are.
+	gap string
+	// media is set where the gap is that of a binary file which holds no text by
+	// its name: it is named, and it leaves no rule unknown.
+	media bool
+
+	// searched says that all of the lines here were searched for secrets, and masks
+	// are those that were found. Nothing is shown of a file that was not.
+	searched bool
+	masks    []string
+}
+
+// newSource reads a file's new side from its hunks and, where the caller gave
+// it, its whole content. It is not ok for a file that has no new side with lines.
+func newSource(f diff.File, content []byte, given bool) (*source, bool) {
+	if !f.HasNew() || f.NewMode == diff.ModeSubmodule {
+		return nil, false
+	}
+	s := &source{file: f, path: f.Path()}
+	switch {
+	case given && !f.Unseen() && !f.Binary:
+		s.whole = true
+		s.runs = [][]line{wholeRun(f, string(content))}
+		if !agrees(f, s.runs[0]) {
+			// Content of another commit: lines would be wrong. The hunks are what the
+			// check is about.
+			s.whole, s.runs = false, hunkRuns(f)
+		}
+	case given && f.Op == diff.Added:
+		s.whole = true
+		s.runs = [][]line{allAdded(string(content))}
+	case f.Binary:
+		s.gap, s.media = "binary: no lines to look at", risk.IsMediaName(s.path)
+	case f.Unseen():
+		s.gap, s.runs = "the patch does not show all of its lines", hunkRuns(f)
+	default:
+		s.runs = hunkRuns(f)
+		s.whole = f.Op == diff.Added
+	}
+	return s, true
+}
+
+// hunkRuns returns the new sides of the hunks.
+func hunkRuns(f diff.File) [][]line {
+	runs := make([][]line, 0, len(f.Hunks))
+	for _, h := range f.Hunks {
+		run := make([]line, 0, len(h.Lines))
+		for _, l := range h.Lines {
+			if l.Op != diff.DeletedLine {
+				run = append(run, line{no: l.New, text: l.Text, added: l.Op == diff.AddedLine})
+			}
+		}
+		if len(run) > 0 {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// splitLines splits at "\n" and nowhere else; a last line end opens no line.
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+func allAdded(text string) []line {
+	var run []line
+	for i, t := range splitLines(text) {
+		run = append(run, line{no: i + 1, text: t, added: true})
+	}
+	return run
+}
+
+// wholeRun is every line of the content, those marked that the hunks add.
+func wholeRun(f diff.File, content string) []line {
+	run := allAdded(content)
+	for i := range run {
+		run[i].added = false
+	}
+	for _, h := range f.Hunks {
+		for _, l := range h.Lines {
+			if l.Op == diff.AddedLine && l.New > 0 && l.New <= len(run) {
+				run[l.New-1].added = true
+			}
+		}
+	}
+	return run
+}
+
+// agrees reports whether every line of the hunks' new side is in the content
+// where the hunk says.
+func agrees(f diff.File, run []line) bool {
+	for _, h := range f.Hunks {
+		for _, l := range h.Lines {
+			if l.Op != diff.DeletedLine && (l.New < 1 || l.New > len(run) || run[l.New-1].text != l.Text) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// addedBytes is the size of the added lines.
+func (s *source) addedBytes() int {
+	n := 0
+	for _, run := range s.runs {
+		for _, l := range run {
+			if l.added {
+				n += len(l.text) + 1
+			}
+		}
+	}
+	return n
+}
+
+// text is the whole new side, where it is known.
+func (s *source) text() (string, bool) {
+	if !s.whole || s.gap != "" {
+		return "", false
+	}
+	var b strings.Builder
+	for _, run := range s.runs {
+		for _, l := range run {
+			b.WriteString(l.text)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String(), true
+}
+
+// at returns the text of a line that is known.
+func (s *source) at(no int) (line, bool) {
+	for _, run := range s.runs {
+		i, ok := slices.BinarySearchFunc(run, no, func(l line, no int) int { return l.no - no })
+		if ok {
+			return run[i], true
+		}
+	}
+	return line{}, false
+}
+
+// show spells a piece of the file for people, its secrets masked. Nothing is
+// shown of a file in which nobody looked for secrets.
+func (s *source) show(text string, limit int) string {
+	if !s.searched {
+		return ""
+	}
+	return visible(mask(text, s.masks), limit)
+}
+
+// masked stands for a secret.
+const masked = "[masked]"
+
+// mask takes secrets out of a text.
+func mask(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, masked)
+	}
+	return text
+}
