@@ -22,26 +22,25 @@ const (
 // hiddenCharacters finds, in added lines, the characters of the rule
 // hidden-characters: one finding a line and concern, at the line, with the number
 // of such characters in it.
-func hiddenCharacters(s *source, report func(Finding)) {
-	for _, run := range s.runs {
-		for _, l := range run {
-			if !l.added || plain(l.text) {
-				continue
+func (s *scanner) hiddenCharacters(src *source, report func(Finding)) (why string) {
+	for l := range src.added(s.ctx) {
+		if plain(l.text) {
+			continue
+		}
+		var count [lineBreak + 1]int
+		var first [lineBreak + 1]rune
+		eachHidden(l.text, l.no == 1, func(_ int, r rune, c concern) {
+			if count[c]++; count[c] == 1 {
+				first[c] = r
 			}
-			var count [lineBreak + 1]int
-			var first [lineBreak + 1]rune
-			eachHidden(l.text, l.no == 1, func(_ int, r rune, c concern) {
-				if count[c]++; count[c] == 1 {
-					first[c] = r
-				}
-			})
-			for c := directional; c <= lineBreak; c++ {
-				if count[c] > 0 {
-					report(hiddenFinding(s.path, l, c, first[c], count[c]))
-				}
+		})
+		for c := directional; c <= lineBreak; c++ {
+			if count[c] > 0 {
+				report(hiddenFinding(src.path, l, c, first[c], count[c]))
 			}
 		}
 	}
+	return s.late()
 }
 
 func hiddenFinding(path string, l line, c concern, r rune, n int) Finding {

@@ -14,6 +14,9 @@ import (
 type Limits struct {
 	// Bytes bounds the added lines, and the whole files, that are looked at in all.
 	Bytes int
+	// HiddenBytes bounds the text out of people's sight that is searched for words
+	// to a reviewer.
+	HiddenBytes int
 	// CredentialBytes bounds the added lines that are searched for credentials, at
 	// about 3 MB a second.
 	CredentialBytes int
@@ -34,6 +37,7 @@ func (l Limits) WithDefaults() Limits {
 		}
 	}
 	def(&l.Bytes, 256<<20)
+	def(&l.HiddenBytes, 8<<20)
 	def(&l.CredentialBytes, 12<<20)
 	def(&l.WorkflowBytes, 512<<10)
 	def(&l.Workflows, 200)
@@ -63,7 +67,7 @@ type Result struct {
 
 // contentRules are the rules of Result.Content.
 func contentRules() []string {
-	return []string{risk.RuleHiddenCharacters}
+	return []string{risk.RuleHiddenCharacters, risk.RuleHiddenText}
 }
 
 // Patch looks at what a patch brings. Files are whole contents at the head, by
@@ -112,7 +116,8 @@ type scanner struct {
 	lim   Limits
 	patch diff.Patch
 
-	bytes int // looked at
+	bytes       int // looked at
+	hiddenBytes int // of them, out of sight
 
 	findings []Finding
 	more     map[string]int
@@ -122,39 +127,57 @@ type scanner struct {
 	gaps     []Gap
 }
 
+// look is one scanner: it reports what it finds in a file and says why it did not
+// look at all of it, if so.
+type look struct {
+	rule string
+	at   func(*scanner, *source, func(Finding)) (why string)
+}
+
+// looks are the scanners of lines.
+func looks() []look {
+	return []look{
+		{RuleHiddenCharacters, (*scanner).hiddenCharacters},
+		{RuleHiddenText, (*scanner).hiddenText},
+	}
+}
+
+// late says that the time is over, if it is.
+func (s *scanner) late() string {
+	if s.ctx.Err() != nil {
+		return "the time for scanning was over"
+	}
+	return ""
+}
+
 // file looks at one file with every scanner.
 func (s *scanner) file(src *source) {
 	var found []Finding
 	report := func(f Finding) { found = append(found, f) }
 
 	why := s.refuse(src)
-	if why != "" {
-		for _, rule := range contentRules() {
-			s.gap(rule, src.path, why)
+	for _, look := range looks() {
+		switch {
+		case why != "":
+			s.gap(look.rule, src.path, why)
+			continue
+		case src.gap != "":
+			s.gaps = append(s.gaps, Gap{Rule: look.rule, Path: src.path, Why: src.gap, Harmless: src.media})
+			s.open[look.rule] = s.open[look.rule] || !src.media
 		}
-	} else {
-		if src.gap != "" {
-			for _, rule := range contentRules() {
-				s.gaps = append(s.gaps, Gap{Rule: rule, Path: src.path, Why: src.gap, Harmless: src.media})
-				s.open[rule] = s.open[rule] || !src.media
-			}
+		if cut := look.at(s, src, report); cut != "" {
+			s.gap(look.rule, src.path, cut)
 		}
-		hiddenCharacters(src, report)
 	}
 	s.keep(src, found)
 }
 
 // refuse says why a file is not looked at, or charges the budget for it.
 func (s *scanner) refuse(src *source) string {
-	if s.ctx.Err() != nil {
-		return "the time for scanning was over"
+	if why := s.late(); why != "" {
+		return why
 	}
-	size := 0
-	for _, run := range src.runs {
-		for _, l := range run {
-			size += len(l.text) + 1
-		}
-	}
+	size := src.size()
 	if s.bytes+size > s.lim.Bytes {
 		return fmt.Sprintf("over the limit of %d bytes for scanning", s.lim.Bytes)
 	}

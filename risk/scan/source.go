@@ -1,7 +1,8 @@
 package scan
 
 import (
-	"slices"
+	"context"
+	"iter"
 	"strings"
 
 	"github.com/countersign/countersign/risk"
@@ -129,43 +130,31 @@ func agrees(f diff.File, run []line) bool {
 	return true
 }
 
-// addedBytes is the size of the added lines.
-func (s *source) addedBytes() int {
+// size is how many bytes of the new side there are to look at.
+func (s *source) size() int {
 	n := 0
 	for _, run := range s.runs {
 		for _, l := range run {
-			if l.added {
-				n += len(l.text) + 1
-			}
+			n += len(l.text) + 1
 		}
 	}
 	return n
 }
 
-// text is the whole new side, where it is known.
-func (s *source) text() (string, bool) {
-	if !s.whole || s.gap != "" {
-		return "", false
-	}
-	var b strings.Builder
-	for _, run := range s.runs {
-		for _, l := range run {
-			b.WriteString(l.text)
-			b.WriteByte('\n')
+// added returns the added lines. It ends early when ctx does; the caller asks ctx.
+func (s *source) added(ctx context.Context) iter.Seq[line] {
+	return func(yield func(line) bool) {
+		for _, run := range s.runs {
+			for i, l := range run {
+				if i&1023 == 0 && ctx.Err() != nil {
+					return
+				}
+				if l.added && !yield(l) {
+					return
+				}
+			}
 		}
 	}
-	return b.String(), true
-}
-
-// at returns the text of a line that is known.
-func (s *source) at(no int) (line, bool) {
-	for _, run := range s.runs {
-		i, ok := slices.BinarySearchFunc(run, no, func(l line, no int) int { return l.no - no })
-		if ok {
-			return run[i], true
-		}
-	}
-	return line{}, false
 }
 
 // show spells a piece of the file for people, its secrets masked. Nothing is
