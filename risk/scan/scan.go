@@ -87,6 +87,9 @@ func Patch(ctx context.Context, p diff.Patch, files map[string][]byte, lim Limit
 	}
 	for _, i := range bySize(p.Files, files) {
 		f := p.Files[i]
+		if found, ok := deceptivePath(f); ok {
+			s.keep(&source{path: f.Path()}, []Finding{found})
+		}
 		content, given := files[f.Path()]
 		if src, ok := newSource(f, content, given); ok {
 			s.file(src)
@@ -139,6 +142,7 @@ func looks() []look {
 	return []look{
 		{RuleHiddenCharacters, (*scanner).hiddenCharacters},
 		{RuleHiddenText, (*scanner).hiddenText},
+		{RuleConflictMarker, (*scanner).conflictMarkers},
 	}
 }
 
