@@ -17,3 +17,6 @@ func IsMediaName(path string) bool { return isAsset(newPlace(path)) }
 // IsWorkflowPath reports whether GitHub Actions takes the file for a workflow,
 // or would on a system that ignores case.
 func IsWorkflowPath(path string) bool { return isWorkflow(foldPath(path)) }
+
+// IsTestPath reports whether the path is that of a test or of what tests read.
+func IsTestPath(path string) bool { p := newPlace(path); return isTest(p) || isFixture(p) }

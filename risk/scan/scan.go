@@ -67,7 +67,7 @@ type Result struct {
 
 // contentRules are the rules of Result.Content.
 func contentRules() []string {
-	return []string{risk.RuleHiddenCharacters, risk.RuleHiddenText}
+	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText}
 }
 
 // Patch looks at what a patch brings. Files are whole contents at the head, by
@@ -119,8 +119,9 @@ type scanner struct {
 	lim   Limits
 	patch diff.Patch
 
-	bytes       int // looked at
-	hiddenBytes int // of them, out of sight
+	bytes           int // looked at
+	hiddenBytes     int // of them, out of sight
+	credentialBytes int // of them, searched for credentials
 
 	findings []Finding
 	more     map[string]int
@@ -140,6 +141,7 @@ type look struct {
 // looks are the scanners of lines.
 func looks() []look {
 	return []look{
+		{RuleCredential, (*scanner).credentials},
 		{RuleHiddenCharacters, (*scanner).hiddenCharacters},
 		{RuleHiddenText, (*scanner).hiddenText},
 		{RuleConflictMarker, (*scanner).conflictMarkers},
@@ -198,7 +200,9 @@ func (s *scanner) gap(rule, path, why string) {
 func (s *scanner) keep(src *source, found []Finding) {
 	sortFindings(found)
 	for _, f := range found {
-		if hits := s.hits[f.Rule]; len(hits) == 0 || hits[len(hits)-1] != f.Path {
+		if f.Rule == RuleCredential && f.Severity < Critical {
+			s.open[f.Rule] = true // it looks like one, and nobody knows
+		} else if hits := s.hits[f.Rule]; len(hits) == 0 || hits[len(hits)-1] != f.Path {
 			s.hits[f.Rule] = append(hits, f.Path)
 		}
 		if s.count[f.Rule]++; s.count[f.Rule] > s.lim.Findings {
