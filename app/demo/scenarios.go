@@ -26,6 +26,7 @@ func scenarios() []scenario {
 		{"A rename out of a sensitive path", "a workflow becomes docs/notes.txt: it is judged under both names", hidingRename},
 		{"Failing CI", "a failed check overrides everything else", failingCI},
 		{"CI turns red after the approval", "one re-read, one patch, and the green check is gone", redAfterApproval},
+		{"A leaked key", "in documentation, and still critical: the line is named, the key is not shown", leakedKey},
 		{"A head superseded twice in a second", "one session is given up, one decides", supersededTwice},
 	}
 }
@@ -70,6 +71,21 @@ func hidingRename(ctx context.Context, s *stage, p *printer) error {
 		return err
 	}
 	return s.buildAndShow(ctx, p, pull, "success", "action_required", "")
+}
+
+func leakedKey(ctx context.Context, s *stage, p *printer) error {
+	key := "AKIA" + "Z7XQ3M2N5P4R6TBV" // of nobody; in two parts, so that no scanner stops at this file
+	pull, err := s.open("Explain the setup", "setup", githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n\nexport AWS_ACCESS_KEY_ID=" + key + "\n"})
+	if err != nil {
+		return err
+	}
+	// It waits for no build: there is something to do already.
+	run, err := s.waitCheck(ctx, pull.HeadSHA(), "countersign", titled("failure", "Critical · changes requested · 1 finding"))
+	if err != nil {
+		return err
+	}
+	p.check(run, pull)
+	return nil
 }
 
 func failingCI(ctx context.Context, s *stage, p *printer) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign/countersign/review/trail"
 	"github.com/countersign/countersign/risk"
 	"github.com/countersign/countersign/risk/diff"
+	"github.com/countersign/countersign/risk/scan"
 )
 
 // found is what was read of a pull request, before anybody judged it.
@@ -25,6 +26,7 @@ type found struct {
 	required []forge.RequiredCheck
 	sources  []Source
 	intent   review.Intent
+	scanned  scan.Result
 }
 
 // collect reads everything there is to read. The modes, the checks and the head
@@ -52,6 +54,7 @@ func (r *run) collect(ctx context.Context, pull forge.Pull) (found, error) {
 	}
 	f.unread = append(f.unread, gaps...)
 
+	f.scanned = r.scan(ctx, f.patch)
 	r.s.Patch = f.patch.Identity()
 	r.s.Required = f.required
 	r.s.ChangedWorkflows = changedWorkflows(f.patch)
@@ -169,6 +172,7 @@ func changedWorkflows(p diff.Patch) []string {
 func (r *run) assess(pull forge.Pull, f found) risk.Assessment {
 	c := risk.Context{Author: f.author, RequiredKnown: true}
 	c.RequiredNames, c.RequiredWorkflows = r.reporters(f)
+	c.Content = f.scanned.Content
 	for _, u := range f.unread {
 		if u.Fatal {
 			c.RequiredKnown = false
@@ -209,7 +213,7 @@ func (r *run) reporters(f found) (names, workflows []string) {
 func summaryOf(f found, a risk.Assessment) patchSummary {
 	p := patchSummary{
 		Identity: string(f.patch.Identity()), Base: f.patch.Base, MergeBase: f.patch.MergeBase,
-		Files: len(f.patch.Files), ChangedFiles: f.patch.ChangedFiles, ContentNotRun: a.Unknown, ReviewKinds: []string{}, NeedReview: []string{},
+		Files: len(f.patch.Files), ChangedFiles: f.patch.ChangedFiles, ContentNotRun: a.Unknown, Scan: scannedOf(f.scanned), ReviewKinds: []string{}, NeedReview: []string{},
 	}
 	for _, file := range f.patch.Files {
 		p.Added += file.Added
@@ -251,6 +255,7 @@ func (r *run) evidence(pull forge.Pull, f found, a risk.Assessment, allowed perm
 		Unread:     f.unread,
 		Truncated:  collect.Truncated(f.patch),
 		Checks:     checks,
+		Findings:   findingsOf(f.scanned),
 	}
 	for _, s := range a.Signals {
 		e.Signals = append(e.Signals, s.Rule)

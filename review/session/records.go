@@ -198,6 +198,7 @@ type patchSummary struct {
 	Truncated     []string `json:"truncated,omitempty"`
 	Unread        []string `json:"unread,omitempty"`
 	ContentNotRun []string `json:"content_rules_not_run,omitempty"` // unknown, not absent
+	Scan          scanned  `json:"scan"`
 }
 
 type checkRecord struct {
@@ -228,6 +229,7 @@ type checksRecord struct {
 func (p patchSummary) shrunk() any {
 	p.NotListed += len(p.NeedReview)
 	p.NeedReview, p.Truncated, p.Unread = []string{}, counted(p.Truncated), counted(p.Unread)
+	p.Scan = p.Scan.shrunk()
 	return p
 }
 

@@ -1,0 +1,57 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/countersign/countersign/app/githubsim"
+	"github.com/countersign/countersign/review/trail"
+)
+
+// A leaked key makes even documentation critical and red, with its line, and the
+// key itself is nowhere: not in the check, the trail, the log or the database.
+func TestLeakedCredential(t *testing.T) {
+	w := newWorld(t)
+	key := "AKIA" + "Z7XQ3M2N5P4R6TBV" // in two parts: this file holds none
+	p := w.open("leak", githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n\nexport AWS_ACCESS_KEY_ID=" + key + "\n"})
+	w.check(p.HeadSHA(), "build", "success")
+	run := w.await(p.HeadSHA(), concluded("failure", "Critical · changes requested · 1 finding"))
+	w.idle()
+	for _, want := range []string{"deterministic-critical", "docs/setup.md:3", "`credential`"} {
+		if !strings.Contains(run.Output.Summary, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, run.Output.Summary)
+		}
+	}
+	for where, text := range map[string]string{"check": run.Output.Title + run.Output.Summary + run.Output.Text, "log": w.log.String()} {
+		if strings.Contains(text, key) {
+			t.Errorf("the %s shows the key", where)
+		}
+	}
+	for _, r := range w.records(p.Number(), "") {
+		if strings.Contains(string(r.Body), key) {
+			t.Errorf("record %s shows the key", r.Type)
+		}
+	}
+	var sessions string
+	w.must(w.service.Store().DB().QueryRowContext(t.Context(), `SELECT group_concat(body) FROM sessions`).Scan(&sessions))
+	if strings.Contains(sessions, key) || strings.Contains(sessions, "export AWS") {
+		t.Error("the database holds the line")
+	}
+	if n := len(w.records(p.Number(), trail.TypeRunError)); n > 0 {
+		t.Errorf("%d errors", n)
+	}
+}
+
+// A character that turns the reading direction, in source code.
+func TestHiddenCharacters(t *testing.T) {
+	w := newWorld(t)
+	p := w.open("bidi", githubsim.Change{Path: "cart/cart.go", Content: "package cart\n\n// allowed \u202e } if admin {\nvar x = 1\n"})
+	w.check(p.HeadSHA(), "build", "success")
+	run := w.await(p.HeadSHA(), func(run githubsim.CheckRun) bool { return run.Status == "completed" })
+	if !strings.Contains(run.Output.Summary, "hidden-characters") || !strings.Contains(run.Output.Summary, "cart/cart.go:3") {
+		t.Errorf("%q\n%s", run.Output.Title, run.Output.Summary)
+	}
+	if strings.Contains(run.Output.Summary, "\u202e") {
+		t.Error("the check shows the character itself")
+	}
+}
