@@ -138,6 +138,16 @@ func TestCase137_Rename(t *testing.T) {
 
 // Only what the pull request changes counts, not what the base did meanwhile
 // (151).
+func TestCase137_BothNamesAreShown(t *testing.T) {
+	w := newWorld(t)
+	p := w.open("tidy", githubsim.Change{Path: ".github/workflows/release.yml", RenameTo: "docs/notes.txt"})
+	w.check(p.HeadSHA(), "build", "success")
+	run := w.await(p.HeadSHA(), concluded("action_required", "High · not reviewed"))
+	if want := "`.github/workflows/release.yml` → `docs/notes.txt`"; !strings.Contains(run.Output.Summary, want) {
+		t.Errorf("the summary does not show %s:\n%s", want, run.Output.Summary)
+	}
+}
+
 func TestCase151_MergeBase(t *testing.T) {
 	w := newWorld(t)
 	w.sim.Hold()

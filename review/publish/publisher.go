@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/review/forge"
+	"github.com/countersign/countersign/risk"
 )
 
 // Options are what a Publisher needs.
@@ -156,7 +157,7 @@ func (p *Publisher) withKey(ctx context.Context, w forge.CheckWriter, repo forge
 
 // claim asks for the key until it is free or the wait is over.
 func (p *Publisher) claim(ctx context.Context, repo forge.Repo, key Key, v View) (Claimed, error) {
-	v.Assessment.Files = nil // the text needs none of them, and there may be thousands
+	v.Assessment.Files = renamed(v.Assessment.Files) // the text needs no others, and there may be thousands
 	deadline := time.NewTimer(p.wait)
 	defer deadline.Stop()
 	for {
@@ -179,6 +180,17 @@ func (p *Publisher) claim(ctx context.Context, repo forge.Repo, key Key, v View)
 			return Claimed{}, ctx.Err()
 		}
 	}
+}
+
+// renamed are the files that the text shows under both names.
+func renamed(files []risk.FileRisk) []risk.FileRisk {
+	var out []risk.FileRisk
+	for _, f := range files {
+		if f.PreviousPath != "" && f.PreviousPath != f.Path && len(out) < MaxList {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // publish brings the forge to what the views together say.
