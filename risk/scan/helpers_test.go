@@ -84,5 +84,3 @@ func wantState(t *testing.T, r Result, rule string, want risk.Tri) {
 		t.Errorf("%s is %s, want %s; gaps %v", rule, got, want, r.Gaps)
 	}
 }
-
-func itoa(n int) string { return fmt.Sprint(n) }

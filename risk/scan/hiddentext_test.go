@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func TestHiddenText(t *testing.T) {
 				wantState(t, r, risk.RuleHiddenText, risk.No)
 				return
 			}
-			if got := places(r, RuleHiddenText); len(got) != 1 || !strings.HasSuffix(got[0], ":"+itoa(tt.line)+" high") {
+			if got := places(r, RuleHiddenText); len(got) != 1 || !strings.HasSuffix(got[0], ":"+strconv.Itoa(tt.line)+" high") {
 				t.Errorf("at %v, want line %d", got, tt.line)
 			}
 			wantState(t, r, risk.RuleHiddenText, risk.Yes)

@@ -39,7 +39,7 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.Bytes, 256<<20)
 	def(&l.HiddenBytes, 8<<20)
 	def(&l.CredentialBytes, 12<<20)
-	def(&l.WorkflowBytes, 512<<10)
+	def(&l.WorkflowBytes, 128<<10)
 	def(&l.Workflows, 200)
 	def(&l.Findings, 100)
 	return l
@@ -67,7 +67,7 @@ type Result struct {
 
 // contentRules are the rules of Result.Content.
 func contentRules() []string {
-	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText}
+	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText, risk.RuleActionPin}
 }
 
 // Patch looks at what a patch brings. Files are whole contents at the head, by
@@ -121,7 +121,8 @@ type scanner struct {
 
 	bytes           int // looked at
 	hiddenBytes     int // of them, out of sight
-	credentialBytes int // of them, searched for credentials
+	credentialBytes int // searched for credentials
+	workflowCount   int
 
 	findings []Finding
 	more     map[string]int
@@ -134,17 +135,22 @@ type scanner struct {
 // look is one scanner: it reports what it finds in a file and says why it did not
 // look at all of it, if so.
 type look struct {
-	rule string
-	at   func(*scanner, *source, func(Finding)) (why string)
+	rules []string // by which it reports: all of them are open where it did not look
+	only  func(path string) bool
+	at    func(*scanner, *source, func(Finding)) (why string)
 }
 
-// looks are the scanners of lines.
+// looks are the scanners of lines. Credentials come first: nothing is quoted where
+// nobody looked for them.
 func looks() []look {
 	return []look{
-		{RuleCredential, (*scanner).credentials},
-		{RuleHiddenCharacters, (*scanner).hiddenCharacters},
-		{RuleHiddenText, (*scanner).hiddenText},
-		{RuleConflictMarker, (*scanner).conflictMarkers},
+		{[]string{RuleCredential}, nil, (*scanner).credentials},
+		{[]string{RuleHiddenCharacters}, nil, (*scanner).hiddenCharacters},
+		{[]string{RuleHiddenText}, nil, (*scanner).hiddenText},
+		{[]string{RuleConflictMarker}, nil, (*scanner).conflictMarkers},
+		{[]string{risk.RuleActionPin}, risk.IsWorkflowPath, (*scanner).actionPins},
+		{[]string{RuleUnpinnedAction, RulePermissionsWidened, RuleUntrustedCheckout, RuleUntrustedInput, RuleWorkflowFault},
+			risk.IsWorkflowPath, (*scanner).workflows},
 	}
 }
 
@@ -164,15 +170,19 @@ func (s *scanner) file(src *source) {
 	why := s.refuse(src)
 	for _, look := range looks() {
 		switch {
+		case look.only != nil && !look.only(src.path):
+			continue
 		case why != "":
-			s.gap(look.rule, src.path, why)
+			s.skip(look.rules, src.path, why)
 			continue
 		case src.gap != "":
-			s.gaps = append(s.gaps, Gap{Rule: look.rule, Path: src.path, Why: src.gap, Harmless: src.media})
-			s.open[look.rule] = s.open[look.rule] || !src.media
+			for _, rule := range look.rules {
+				s.gaps = append(s.gaps, Gap{Rule: rule, Path: src.path, Why: src.gap, Harmless: src.media})
+				s.open[rule] = s.open[rule] || !src.media
+			}
 		}
 		if cut := look.at(s, src, report); cut != "" {
-			s.gap(look.rule, src.path, cut)
+			s.skip(look.rules, src.path, cut)
 		}
 	}
 	s.keep(src, found)
@@ -189,6 +199,12 @@ func (s *scanner) refuse(src *source) string {
 	}
 	s.bytes += size
 	return ""
+}
+
+func (s *scanner) skip(rules []string, path, why string) {
+	for _, rule := range rules {
+		s.gap(rule, path, why)
+	}
 }
 
 func (s *scanner) gap(rule, path, why string) {

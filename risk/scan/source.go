@@ -176,3 +176,61 @@ func mask(text string, secrets []string) string {
 	}
 	return text
 }
+
+// texts returns the whole file after and before the change, where the content
+// after is known: the hunks undo it.
+func (s *source) texts() (now, old string, ok bool) {
+	if !s.whole || s.gap != "" {
+		return "", "", false
+	}
+	var a, b strings.Builder
+	put := func(b *strings.Builder, text string) {
+		b.WriteString(text)
+		b.WriteByte('\n')
+	}
+	next := 0
+	var run []line
+	if len(s.runs) > 0 {
+		run = s.runs[0]
+	}
+	for _, l := range run {
+		put(&a, l.text)
+	}
+	if s.file.Op == diff.Added {
+		return a.String(), "", true
+	}
+	for _, h := range s.file.Hunks {
+		start := h.NewStart
+		if h.NewLines == 0 {
+			start++ // it names the line before
+		}
+		for ; next < len(run) && run[next].no < start; next++ {
+			put(&b, run[next].text)
+		}
+		for _, l := range h.Lines {
+			if l.Op != diff.AddedLine {
+				put(&b, l.Text)
+			}
+			if l.Op != diff.DeletedLine {
+				next++
+			}
+		}
+	}
+	for ; next < len(run); next++ {
+		put(&b, run[next].text)
+	}
+	return a.String(), b.String(), true
+}
+
+// at returns the line of that number, where it is known.
+func (s *source) at(no int) (line, bool) {
+	for _, run := range s.runs {
+		if len(run) == 0 {
+			continue
+		}
+		if i := no - run[0].no; i >= 0 && i < len(run) && run[i].no == no {
+			return run[i], true
+		}
+	}
+	return line{}, false
+}
