@@ -232,7 +232,7 @@ func isPictograph(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return false
-	case r == '\uFE0F', r == '\u203C', r == '\u2049', r == '\u3030', r == '\u303D', r == '\u00A9', r == '\u00AE':
+	case r == '\uFE0F', r == '\u2139', r == '\u203C', r == '\u2049', r == '\u3030', r == '\u303D', r == '\u00A9', r == '\u00AE':
 		return true
 	}
 	return unicode.In(r, unicode.So, unicode.Sm, unicode.Sk) && r != '\u2800' || in(r, 0x1F000, 0x1FAFF)

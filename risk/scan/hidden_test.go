@@ -32,7 +32,7 @@ func TestHiddenCharacters(t *testing.T) {
 		{"heart on fire", "❤\uFE0F\u200D🔥", false},
 		{"skin tone and profession", "👩🏽\u200D💻", false},
 		{"keycap", "1\uFE0F\u20E3 #\uFE0F\u20E3", false},
-		{"text form", "©\uFE0E ↔\uFE0F ‼\uFE0F", false},
+		{"text form", "©\uFE0E ↔\uFE0F ‼\uFE0F ℹ\uFE0F", false},
 		{"flag of Scotland", "🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F", false},
 		{"pirate flag", "🏴\u200D☠\uFE0F", false},
 		{"tags that spell", "🏴\U000E0061\U000E0070\U000E0070\U000E0072\U000E007F", true},
