@@ -55,3 +55,27 @@ func TestHiddenCharacters(t *testing.T) {
 		t.Error("the check shows the character itself")
 	}
 }
+
+// Two keys in one file are two findings.
+func TestFindingsAreToldApart(t *testing.T) {
+	w := newWorld(t)
+	one, two := "AKIA"+"Z7XQ3M2N5P4R6TBV", "AKIA"+"Q4WE7RT2YU5IO3PA"
+	p := w.open("two", githubsim.Change{Path: "docs/setup.md", Content: "a=" + one + "\n\nb=" + two + "\n"})
+	run := w.await(p.HeadSHA(), concluded("failure", "Critical · changes requested · 2 findings"))
+	for _, want := range []string{"docs/setup.md:1", "docs/setup.md:3"} {
+		if !strings.Contains(run.Output.Summary, want) {
+			t.Errorf("the summary does not say %s:\n%s", want, run.Output.Summary)
+		}
+	}
+}
+
+// A new workflow is looked at whole.
+func TestInjectedWorkflow(t *testing.T) {
+	w := newWorld(t)
+	p := w.open("inject", githubsim.Change{Path: ".github/workflows/pr.yml", Content: "on: pull_request_target\njobs:\n  x:\n    runs-on: ubuntu-latest\n    steps:\n" +
+		"      - run: echo \"${{ github.event.pull_request.title }}\"\n"})
+	run := w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
+	if want := ".github/workflows/pr.yml:6"; !strings.Contains(run.Output.Summary, want) {
+		t.Errorf("the summary does not say %s:\n%s", want, run.Output.Summary)
+	}
+}

@@ -27,11 +27,20 @@ func findingsOf(s scan.Result) []review.Finding {
 	var out []review.Finding
 	for _, f := range s.Findings {
 		out = append(out, review.Finding{
-			Key: review.KeyOf(f.Path, f.Quote, f.Rule), Rule: f.Rule, Source: review.FromScan, Path: f.Path, Side: review.SideRight, Line: f.Line,
+			Key: keyOf(f), Rule: f.Rule, Source: review.FromScan, Path: f.Path, Side: review.SideRight, Line: f.Line,
 			Severity: severityOf(f.Severity), Category: f.Rule, Title: f.Title, Detail: f.Why + " " + f.Do, Verified: true,
 		})
 	}
 	return out
+}
+
+// keyOf names a finding. Where nothing may be quoted, its place has to do.
+func keyOf(f scan.Finding) review.FindingKey {
+	quote := f.Quote
+	if quote == "" {
+		quote = fmt.Sprintf("%s at line %d", f.Title, f.Line)
+	}
+	return review.KeyOf(f.Path, quote, f.Rule)
 }
 
 func severityOf(s scan.Severity) review.Severity {
