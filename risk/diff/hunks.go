@@ -3,6 +3,7 @@ package diff
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,8 +42,9 @@ func (l Limits) WithDefaults() Limits {
 // fine; it was not read to its end.
 var ErrTooLarge = errors.New("too large")
 
-// ErrMalformed is wrapped by errors about input that is no sequence of hunks.
-var ErrMalformed = errors.New("malformed hunk")
+// ErrMalformed is wrapped by errors about input that git would not write: broken
+// hunks and headers, and headers that contradict each other.
+var ErrMalformed = errors.New("malformed diff")
 
 // maxLineNumber is the largest line number that a header may reach, far beyond
 // any file and such that no sum of a start and a count overflows an int.
@@ -66,10 +68,15 @@ func ParseHunks(patch string, lim Limits) ([]Hunk, error) {
 	if len(patch) > lim.Bytes {
 		return nil, fmt.Errorf("read hunks: %w: %d bytes, at most %d are read", ErrTooLarge, len(patch), lim.Bytes)
 	}
-	p := hunkParser{rest: patch, lim: lim}
+	p := hunkParser{rest: patch}
+	p.allow(lim)
 	var hunks []Hunk
 	for p.more() {
 		h, err := p.hunk()
+		if err == nil && p.more() && !strings.HasPrefix(p.rest, hunkStart) {
+			p.lineNo++
+			err = tooLong(h)
+		}
 		if err != nil {
 			return hunks, fmt.Errorf("read hunks: line %d: %w", p.lineNo, err)
 		}
@@ -83,23 +90,37 @@ func ParseHunks(patch string, lim Limits) ([]Hunk, error) {
 	return hunks, nil
 }
 
+// hunkStart begins every hunk header.
+const hunkStart = "@@ "
+
 type hunkParser struct {
 	rest   string
-	lineNo int // of the line that was read last, from 1
-	lim    Limits
+	before string // rest, before the line that was read last
+	lineNo int    // of the line that was read last, from 1
+	lim    Limits // of the file that is being read
+	lines  int    // how many more may be read of it
+	bytes  int
+	buf    []Line // of the hunk that is being read
 }
+
+// allow sets what may be read from here on.
+func (p *hunkParser) allow(lim Limits) { p.lim, p.lines, p.bytes = lim, lim.Lines, lim.Bytes }
 
 func (p *hunkParser) more() bool { return p.rest != "" }
 
 // next takes one line off the input, without its "\n".
 func (p *hunkParser) next() (string, error) {
 	line, rest, _ := strings.Cut(p.rest, "\n")
-	p.rest = rest
+	p.before, p.rest = p.rest, rest
 	p.lineNo++
-	if p.lineNo > p.lim.Lines {
+	p.lines--
+	p.bytes -= len(p.before) - len(rest)
+	switch {
+	case p.lines < 0:
 		return "", fmt.Errorf("%w: more than %d lines", ErrTooLarge, p.lim.Lines)
-	}
-	if len(line) > p.lim.LineBytes {
+	case p.bytes < 0:
+		return "", fmt.Errorf("%w: more than %d bytes", ErrTooLarge, p.lim.Bytes)
+	case len(line) > p.lim.LineBytes:
 		return "", fmt.Errorf("%w: a line of %d bytes, at most %d are read", ErrTooLarge, len(line), p.lim.LineBytes)
 	}
 	return line, nil
@@ -114,13 +135,15 @@ func (p *hunkParser) hunk() (Hunk, error) {
 	if err != nil {
 		return Hunk{}, err
 	}
-	// A header costs its author a few bytes and may promise billions of lines.
-	h.Lines = make([]Line, 0, min(max(h.OldLines, h.NewLines), len(p.rest)/16+1, p.lim.Lines))
+	// A header costs its author a few bytes and may promise billions of lines:
+	// room is taken for the lines that are there.
+	h.Lines = p.buf[:0]
 	oldNo, newNo := h.OldStart, h.NewStart
 	oldEnd, newEnd := h.OldStart+h.OldLines, h.NewStart+h.NewLines
 	for oldNo < oldEnd || newNo < newEnd {
 		if !p.more() {
-			return Hunk{}, fmt.Errorf("%w: it ends after %d of %d old and %d of %d new lines", ErrMalformed,
+			return Hunk{}, fmt.Errorf("%w: the hunk ends after %d of %d old and %d of %d new lines: "+
+				"the input is cut off, or the hunk's header counts too many", ErrMalformed,
 				oldNo-h.OldStart, h.OldLines, newNo-h.NewStart, h.NewLines)
 		}
 		text, err := p.next()
@@ -131,9 +154,10 @@ func (p *hunkParser) hunk() (Hunk, error) {
 			h.markNoNewline()
 			continue
 		}
-		line, err := bodyLine(text)
-		if err != nil {
-			return Hunk{}, err
+		line, ok := bodyLine(text)
+		if !ok {
+			return Hunk{}, fmt.Errorf("%w: %.80q begins with neither a space, +, - nor a backslash, after %d of %d old and %d of %d new lines of the hunk",
+				ErrMalformed, text, oldNo-h.OldStart, h.OldLines, newNo-h.NewStart, h.NewLines)
 		}
 		if line.Op != AddedLine {
 			line.Old = oldNo
@@ -144,10 +168,10 @@ func (p *hunkParser) hunk() (Hunk, error) {
 			newNo++
 		}
 		if oldNo > oldEnd || newNo > newEnd {
-			return Hunk{}, fmt.Errorf("%w: more lines than the %d old and %d new ones that its header counts",
-				ErrMalformed, h.OldLines, h.NewLines)
+			return Hunk{}, tooLong(h)
 		}
 		h.Lines = append(h.Lines, line)
+		p.buf = h.Lines
 	}
 	for isMarker(p.rest) {
 		if _, err := p.next(); err != nil {
@@ -155,12 +179,13 @@ func (p *hunkParser) hunk() (Hunk, error) {
 		}
 		h.markNoNewline()
 	}
-	if p.more() && !strings.HasPrefix(p.rest, "@@ ") {
-		p.lineNo++
-		return Hunk{}, fmt.Errorf("%w: more lines than the %d old and %d new ones that its header counts",
-			ErrMalformed, h.OldLines, h.NewLines)
-	}
+	h.Lines = slices.Clone(h.Lines)
 	return h, nil
+}
+
+func tooLong(h Hunk) error {
+	return fmt.Errorf("%w: more lines than the %d old and %d new ones that the hunk's header counts: "+
+		"lines were added, or the header counts too few", ErrMalformed, h.OldLines, h.NewLines)
 }
 
 // isMarker reports whether the text begins with a line such as "\ No newline at
@@ -173,25 +198,25 @@ func (h *Hunk) markNoNewline() {
 	}
 }
 
-func bodyLine(text string) (Line, error) {
+func bodyLine(text string) (line Line, ok bool) {
 	if text == "" || text == "\r" {
-		return Line{Op: ContextLine, Text: text}, nil
+		return Line{Op: ContextLine, Text: text}, true
 	}
 	switch text[0] {
 	case ' ':
-		return Line{Op: ContextLine, Text: text[1:]}, nil
+		return Line{Op: ContextLine, Text: text[1:]}, true
 	case '+':
-		return Line{Op: AddedLine, Text: text[1:]}, nil
+		return Line{Op: AddedLine, Text: text[1:]}, true
 	case '-':
-		return Line{Op: DeletedLine, Text: text[1:]}, nil
+		return Line{Op: DeletedLine, Text: text[1:]}, true
 	}
-	return Line{}, fmt.Errorf("%w: a line begins with %q, not with a space, +, - or backslash", ErrMalformed, text[0])
+	return Line{}, false
 }
 
 // parseHeader reads `@@ -a[,b] +c[,d] @@[ section]`.
 func parseHeader(line string) (Hunk, error) {
 	bad := func(what string) (Hunk, error) {
-		return Hunk{}, fmt.Errorf("%w: header %.80q: %s", ErrMalformed, line, what)
+		return Hunk{}, fmt.Errorf("%w: hunk header %.80q %s: right is `@@ -start,count +start,count @@`", ErrMalformed, line, what)
 	}
 	rest, ok := strings.CutPrefix(line, "@@ -")
 	if !ok {

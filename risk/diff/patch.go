@@ -101,6 +101,7 @@ type File struct {
 	OldMode, NewMode Mode
 	OldBlob, NewBlob string // object ids: of a blob, or of a submodule's commit
 	Binary           bool
+	SameContent      bool // proven without blob ids: both sides hold the same, a missing side counting as empty
 	Added, Deleted   int
 	Hunks            []Hunk
 	Truncated        bool   // hunks are missing, some or all
@@ -159,7 +160,10 @@ type Patch struct {
 // less than 0. Above 0 the patch is incomplete and proves nothing about the
 // rest. A file that is listed twice counts once: pages that shift while they are
 // read repeat one file and lose another.
-func (p Patch) Missing() int {
+func (p Patch) Missing() int { return max(0, p.ChangedFiles-p.listed()) }
+
+// listed returns how many different files are in Files.
+func (p Patch) listed() int {
 	type row struct {
 		op       Op
 		from, to string
@@ -168,7 +172,7 @@ func (p Patch) Missing() int {
 	for _, f := range p.Files {
 		listed[row{f.Op, f.OldPath, f.NewPath}] = true
 	}
-	return max(0, p.ChangedFiles-len(listed))
+	return len(listed)
 }
 
 // emptyBlob and emptyBlob256 are the ids of the blob without content, in
@@ -191,6 +195,8 @@ func (f File) Unseen() bool {
 		return false
 	case f.Added > 0 || f.Deleted > 0:
 		return true
+	case f.SameContent:
+		return false
 	case f.Op == Added:
 		return f.NewBlob != emptyBlob && f.NewBlob != emptyBlob256
 	case f.Op == Deleted:

@@ -71,6 +71,9 @@ func TestCase029_Unseen(t *testing.T) {
 		{"rename with a change", File{Op: Renamed, OldBlob: "1", NewBlob: "2"}, true},
 		{"mode alone", File{Op: Modified, OldBlob: "1", NewBlob: "1", OldMode: ModeRegular, NewMode: ModeExecutable}, false},
 		{"case-141 mode and perhaps a binary", File{Op: Modified, OldBlob: "1", NewBlob: "2", OldMode: ModeRegular, NewMode: ModeExecutable}, true},
+		{"rename that a diff proves pure", File{Op: Renamed, SameContent: true}, false},
+		{"proven the same, lines counted", File{Op: Renamed, SameContent: true, Added: 1}, true},
+		{"proven the same, truncated", File{Op: Renamed, SameContent: true, Truncated: true}, true},
 		{"nothing at all", File{Op: Modified, OldMode: ModeRegular, NewMode: ModeRegular}, true},
 		{"case-143 submodule", File{Op: Modified, OldMode: ModeSubmodule, NewMode: ModeSubmodule, OldBlob: "1", NewBlob: "2"}, false},
 	}
