@@ -1,10 +1,8 @@
 package diff
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,28 +125,18 @@ func TestParseHunksRefuses(t *testing.T) {
 // hunk header as GitHub's `patch` field is, and compares with what git counted
 // and, where it accepts the input, with another parser.
 func TestParseHunksCorpus(t *testing.T) {
-	names, err := filepath.Glob("../../testdata/diffs/*.diff")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no corpus: %v", err)
-	}
-	for _, name := range names {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".diff"), func(t *testing.T) {
-			var facts struct {
-				Files []struct{ Added, Deleted int }
-				Note  string
-			}
-			data := readFile(t, name)
-			if err := json.Unmarshal([]byte(readFile(t, strings.TrimSuffix(name, ".diff")+".json")), &facts); err != nil {
-				t.Fatal(err)
-			}
-			i := strings.Index(data, "@@ -")
-			if len(facts.Files) != 1 || i < 0 {
-				t.Fatal("several files or none: that is for the parser of whole diffs")
-			}
-			hunks, err := ParseHunks(data[i:], Limits{})
-			if strings.Contains(facts.Note, "error") {
+	read := 0
+	for _, c := range corpus(t) {
+		i := strings.Index(c.diff, "\n@@ -") + 1
+		if len(c.Files) != 1 || i == 0 || !strings.HasPrefix(c.diff, "diff --git ") {
+			continue // several files, no hunks, or text around them: TestParseCorpus reads it
+		}
+		read++
+		t.Run(c.name, func(t *testing.T) {
+			hunks, err := ParseHunks(c.diff[i:], Limits{})
+			if strings.Contains(c.Note, "error") {
 				if err == nil {
-					t.Errorf("accepted; note: %s", facts.Note)
+					t.Errorf("accepted; note: %s", c.Note)
 				}
 				return
 			}
@@ -156,11 +144,14 @@ func TestParseHunksCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			added, deleted := counts(hunks)
-			if f := facts.Files[0]; added != f.Added || deleted != f.Deleted {
+			if f := c.Files[0]; added != f.Added || deleted != f.Deleted {
 				t.Errorf("+%d -%d, git says +%d -%d", added, deleted, f.Added, f.Deleted)
 			}
-			compareWithGitdiff(t, data, hunks)
+			compareWithGitdiff(t, c.diff, hunks)
 		})
+	}
+	if read < 30 {
+		t.Errorf("only %d cases read", read)
 	}
 }
 
@@ -206,7 +197,7 @@ func counts(hunks []Hunk) (added, deleted int) {
 	return added, deleted
 }
 
-func readFile(t *testing.T, name string) string {
+func readFile(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
 	if err != nil {
