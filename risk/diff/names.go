@@ -137,7 +137,7 @@ func unquote(s string) (name, rest string, err error) {
 		case '\\':
 			c, n := escape(s[i+1:])
 			if n == 0 {
-				return "", "", fmt.Errorf("%w: a bad escape at %.8q in a quoted name: right are one of \\a \\b \\t \\n \\v \\f \\r \\\" \\\\ and three octal digits up to \\377",
+				return "", "", fmt.Errorf("%w: a bad escape at %.4q in a quoted name: right are one of \\a \\b \\t \\n \\v \\f \\r \\\" \\\\ and three octal digits up to \\377",
 					ErrMalformed, s[i:])
 			}
 			b.WriteByte(c)
