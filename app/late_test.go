@@ -82,15 +82,7 @@ func TestRetryKeepsItsCheck(t *testing.T) {
 func TestSharedHeadRerun(t *testing.T) {
 	n := &noted{}
 	w := newWorld(t, func(w *world) { w.base = n })
-	draft, err := w.repo.OpenPull(githubsim.PullSpec{Title: "Draft of the docs", Author: "mona", Head: "one", Draft: true,
-		Changes: []githubsim.Change{{Path: "docs/one.md", Content: "# x\n"}}})
-	w.must(err)
-	w.await(draft.HeadSHA(), concluded("action_required", "Draft"))
-	w.must(w.repo.CreateBranch("two", draft.HeadSHA()))
-	w.check(draft.HeadSHA(), "build", "success")
-	_, err = w.repo.OpenPull(githubsim.PullSpec{Title: "The docs for all of us", Author: "mona", Head: "two"})
-	w.must(err)
-	w.idle()
+	draft := w.draftAndTwin()
 	first := w.await(draft.HeadSHA(), concluded("action_required", "Draft"))
 	w.must(w.repo.Rerequest(first.ID, "mona"))
 	w.await(draft.HeadSHA(), func(run githubsim.CheckRun) bool { return run.ID != first.ID && run.Conclusion == "action_required" })

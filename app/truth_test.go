@@ -109,9 +109,10 @@ func TestMergedUnnoticed(t *testing.T) {
 	}
 }
 
-// One of two pull requests on a head is closed: the other's check says so at once.
-func TestSharedHeadOneCloses(t *testing.T) {
-	w := newWorld(t)
+// draftAndTwin opens a draft and, on the same head, a pull request that alone would
+// be green.
+func (w *world) draftAndTwin() *githubsim.Pull {
+	w.t.Helper()
 	draft, err := w.repo.OpenPull(githubsim.PullSpec{Title: "Draft of the docs", Author: "mona", Head: "one", Draft: true,
 		Changes: []githubsim.Change{{Path: "docs/one.md", Content: "# x\n"}}})
 	w.must(err)
@@ -121,6 +122,13 @@ func TestSharedHeadOneCloses(t *testing.T) {
 	_, err = w.repo.OpenPull(githubsim.PullSpec{Title: "The docs for all of us", Author: "mona", Head: "two"})
 	w.must(err)
 	w.idle()
+	return draft
+}
+
+// One of two pull requests on a head is closed: the other's check says so at once.
+func TestSharedHeadOneCloses(t *testing.T) {
+	w := newWorld(t)
+	draft := w.draftAndTwin()
 	w.await(draft.HeadSHA(), concluded("action_required", "Draft"))
 	w.must(draft.Close(false))
 	w.await(draft.HeadSHA(), concluded("success", "Low · approved"))
