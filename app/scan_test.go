@@ -79,3 +79,20 @@ func TestInjectedWorkflow(t *testing.T) {
 		t.Errorf("the summary does not say %s:\n%s", want, run.Output.Summary)
 	}
 }
+
+// What makes a changed step dangerous may stand far above the hunk: a changed
+// workflow is read whole.
+func TestWorkflowIsReadBeyondTheHunk(t *testing.T) {
+	w := newWorld(t)
+	above := "on: pull_request_target\n# " + strings.Repeat("-\n# ", 30) + "\njobs:\n  x:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n"
+	_, err := w.repo.Commit("main", "a privileged workflow", githubsim.CommitSpec{Changes: []githubsim.Change{{Path: ".github/workflows/pr.yml", Content: above}}})
+	w.must(err)
+	p := w.open("checkout", githubsim.Change{Path: ".github/workflows/pr.yml", Content: above +
+		"      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n"})
+	run := w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
+	for _, want := range []string{"The head of a pull request is checked out", ".github/workflows/pr.yml:40"} {
+		if !strings.Contains(run.Output.Summary, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, run.Output.Summary)
+		}
+	}
+}

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/countersign/countersign/config/policy"
 	"github.com/countersign/countersign/review"
 	"github.com/countersign/countersign/review/forge"
-	"github.com/countersign/countersign/review/permission"
 	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/review/trail"
-	"github.com/countersign/countersign/risk"
 )
 
 // evaluate takes a pull request through the gates, from intake to publication.
@@ -27,11 +24,11 @@ func (r *run) evaluate(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	assessed := r.assess(pull, found)
-	allowed := r.permit(pull, found, assessed) // G3
-	r.plan(pull, found, assessed, allowed)     // G2
-	r.evidence(pull, found, assessed, allowed) // G4: the record of it
-	r.review(pull)                             // G5
+	assessed := r.assess(found)
+	allowed := r.permit(found, assessed)   // G3
+	r.plan(pull, found, assessed, allowed) // G2
+	r.evidence(found, assessed, allowed)   // G4: the record of it
+	r.review(pull)                         // G5
 	if err := r.checkpoint(ctx); err != nil {
 		return Outcome{}, err
 	}
@@ -205,19 +202,11 @@ func known(p forge.Pull) KnownPull {
 		State: p.State, Draft: p.Draft, Private: p.Private, UpdatedAt: p.UpdatedAt}
 }
 
-// review is honest about what does not exist yet: no provider is configured, so
-// no reviewer ran, and the gate does what its table says of that.
+// review is G5. Who reviewed, or why nobody did, is part of the evidence.
 func (r *run) review(pull forge.Pull) {
-	reason := "no provider configured"
-	switch {
-	case pull.Draft:
-		reason = "draft"
-	case r.s.Evidence.DocsOnly && !r.s.Assessment.ReviewRequired:
-		reason = "documentation needs none once a check has passed"
-	}
-	result := review.ReviewerResult{Status: review.ReviewerNotRun, Reason: reason}
+	result := notReviewed(r.s.Evidence, r.s.Assessment, pull.Draft)
 	r.s.Evidence.Reviewers = append(r.s.Evidence.Reviewers, result)
-	r.note("G5", trail.TypeReviewDecision, reviewDecision{Status: result.Status, Reason: reason})
+	r.note("G5", trail.TypeReviewDecision, reviewDecision{Status: result.Status, Reason: result.Reason})
 }
 
 // gate computes what follows from the evidence, and records it.
@@ -269,23 +258,4 @@ func (r *run) recheckAt(out review.Outcome) time.Time {
 		return r.now().Add(r.o.Policy.Checks.Wait)
 	}
 	return r.recheck
-}
-
-// reviewRules is the part of the policy that the gate reads, as plain values.
-func reviewRules(p policy.Policy, a risk.Assessment) review.Rules {
-	rules := review.Rules{
-		Radical:        p.Mode == permission.Radical,
-		SkippedFails:   p.Checks.SkippedFails,
-		ReviewRequired: a.ReviewRequired,
-	}
-	for tier, t := range p.Review.Tiers {
-		rules.Tiers[tier] = review.TierRules{
-			MinConfidence: t.MinConfidence,
-			Reviewers:     t.Reviewers,
-			Disagreement:  review.Disagreement(t.Disagreement),
-			HumanApproval: t.HumanApproval,
-			PlanApproval:  t.PlanApproval,
-		}
-	}
-	return rules
 }

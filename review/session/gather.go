@@ -18,14 +18,10 @@ import (
 	"github.com/countersign/countersign/risk/scan"
 )
 
-// found is what was read of a pull request, before anybody judged it.
+// found is what was read of a pull request.
 type found struct {
-	patch    diff.Patch
-	unread   []review.Unread
-	author   risk.Author
+	Reading
 	required []forge.RequiredCheck
-	sources  []Source
-	intent   review.Intent
 	scanned  scan.Result
 }
 
@@ -33,11 +29,11 @@ type found struct {
 // itself come last and in one call, so that what is published was true a moment
 // before (cases 59 and 115).
 func (r *run) collect(ctx context.Context, pull forge.Pull) (found, error) {
-	f := found{intent: collect.Intent(pull)}
-	if err := r.readFiles(ctx, pull, &f); err != nil {
+	f, err := readFiles(ctx, r.client, pull)
+	if err != nil {
 		return f, err
 	}
-	snap, err := r.client.Snapshot(ctx, forge.SnapshotRequest{Pull: r.turn.Pull, Head: pull.HeadSHA, MergeBase: f.patch.MergeBase, Dirs: collect.Dirs(f.patch)})
+	snap, err := r.client.Snapshot(ctx, snapshotOf(pull, f.Patch))
 	if err != nil {
 		return f, err
 	}
@@ -47,47 +43,62 @@ func (r *run) collect(ctx context.Context, pull forge.Pull) (found, error) {
 	if snap.State != forge.PullOpen || snap.Draft != pull.Draft || snap.BaseRef != pull.BaseRef {
 		return f, r.supersede(ctx, "")
 	}
-	f.unread = append(f.unread, collect.Modes(&f.patch, snap)...)
-	gaps, err := collect.Fill(ctx, r.client, r.turn.Pull.Repo, &f.patch, collect.Budget{})
-	if err != nil {
+	if err := f.readWhole(ctx, r.client, pull, snap); err != nil {
 		return f, err
 	}
-	f.unread = append(f.unread, gaps...)
-
-	f.scanned = r.scan(ctx, f.patch)
-	r.s.Patch = f.patch.Identity()
+	r.s.Patch = f.Patch.Identity()
 	r.s.Required = f.required
-	r.s.ChangedWorkflows = changedWorkflows(f.patch)
+	r.s.ChangedWorkflows = changedWorkflows(f.Patch)
 	if err := r.readChecks(ctx, snap); err != nil {
 		return f, err
 	}
-	f.sources, err = r.o.Store.Sources(ctx, r.turn.Pull.Repo.ID)
+	f.Checks = r.s.Evidence.Checks
+	sources, err := r.o.Store.Sources(ctx, r.turn.Pull.Repo.ID)
+	f.reportedBy(sources)
+	f.scanned = scanOf(ctx, f.Reading)
 	return f, err
 }
 
 // readFiles reads the patch, the base's rules and the author's standing: three
 // independent questions, asked side by side.
-func (r *run) readFiles(ctx context.Context, pull forge.Pull, f *found) error {
-	var gaps []review.Unread
+func readFiles(ctx context.Context, c forge.Client, pull forge.Pull) (found, error) {
+	f := found{Reading: Reading{Intent: collect.Intent(pull)}}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		f.patch, gaps, err = collect.Patch(gctx, r.client, pull)
+		f.Patch, f.Unread, err = collect.Patch(gctx, c, pull)
 		return err
 	})
 	g.Go(func() error {
-		rules, err := r.client.BranchRules(gctx, r.turn.Pull.Repo, pull.BaseRef)
+		rules, err := c.BranchRules(gctx, pull.Ref.Repo, pull.BaseRef)
 		f.required = rules.Required
 		return err
 	})
 	g.Go(func() (err error) {
-		f.author, err = collect.Author(gctx, r.client, pull)
+		f.Author, err = collect.Author(gctx, c, pull)
 		return err
 	})
-	if err := g.Wait(); err != nil {
+	return f, g.Wait()
+}
+
+// snapshotOf asks for the head, its checks and the modes of what the patch
+// touches.
+func snapshotOf(pull forge.Pull, p diff.Patch) forge.SnapshotRequest {
+	return forge.SnapshotRequest{Pull: pull.Ref, Head: pull.HeadSHA, MergeBase: p.MergeBase, Dirs: collect.Dirs(p)}
+}
+
+// readWhole fills in what the list of files does not tell: modes, left out
+// patches, and the whole contents that scanners ask for.
+func (f *found) readWhole(ctx context.Context, c forge.Client, pull forge.Pull, snap forge.Snapshot) error {
+	f.Unread = append(f.Unread, collect.Modes(&f.Patch, snap)...)
+	gaps, err := collect.Fill(ctx, c, pull.Ref.Repo, &f.Patch, collect.Budget{})
+	if err != nil {
 		return err
 	}
-	f.unread = append(f.unread, gaps...)
-	return nil
+	f.Unread = append(f.Unread, gaps...)
+	f.Files, err = collect.Contents(ctx, f.Patch, func(ctx context.Context, file diff.File, most int64) ([]byte, error) {
+		return c.Blob(ctx, pull.Ref.Repo, file.NewBlob, most)
+	}, collect.Budget{})
+	return err
 }
 
 // readChecks lays out the head's checks and learns who reports which name.
@@ -168,54 +179,47 @@ func changedWorkflows(p diff.Patch) []string {
 	return out
 }
 
-// assess asks risk, which is pure, and keeps its answer.
-func (r *run) assess(pull forge.Pull, f found) risk.Assessment {
-	c := risk.Context{Author: f.author, RequiredKnown: true}
-	c.RequiredNames, c.RequiredWorkflows = r.reporters(f)
-	c.Content = f.scanned.Content
-	for _, u := range f.unread {
-		if u.Fatal {
-			c.RequiredKnown = false
-		}
-	}
-	a := risk.Assess(f.patch, c, r.o.Policy.Risk)
+// assess is G4: how risky is it? The answer is kept and recorded.
+func (r *run) assess(f found) risk.Assessment {
+	a := assess(f.Reading, f.scanned, r.o.Policy)
 	r.s.Assessment = a
 	r.note("G4", trail.TypePatchSummary, summaryOf(f, a))
 	return a
 }
 
-// reporters names the required checks and the workflows that report them. Which
+// reportedBy names the required checks and the workflows that report them. Which
 // workflow reports a name is learnt from heads that were read before; a name of
 // Actions that never reported may come from any workflow that this patch touches.
-func (r *run) reporters(f found) (names, workflows []string) {
+func (f *found) reportedBy(sources []Source) {
+	f.RequiredKnown = !slices.ContainsFunc(f.Unread, func(u review.Unread) bool { return u.Fatal })
 	for _, req := range f.required {
 		if req.Name == publish.CheckName {
 			continue
 		}
-		names = append(names, req.Name)
+		f.RequiredNames = append(f.RequiredNames, req.Name)
 		known := false
-		for _, src := range f.sources {
+		for _, src := range sources {
 			if src.Name == req.Name && (req.AppID == 0 || req.AppID == src.AppID) {
 				known = true
 				if src.Workflow != "" {
-					workflows = append(workflows, src.Workflow)
+					f.RequiredWorkflows = append(f.RequiredWorkflows, src.Workflow)
 				}
 			}
 		}
 		if !known {
-			workflows = append(workflows, changedWorkflows(f.patch)...)
+			f.RequiredWorkflows = append(f.RequiredWorkflows, changedWorkflows(f.Patch)...)
 		}
 	}
-	slices.Sort(workflows)
-	return names, slices.Compact(workflows)
+	slices.Sort(f.RequiredWorkflows)
+	f.RequiredWorkflows = slices.Compact(f.RequiredWorkflows)
 }
 
 func summaryOf(f found, a risk.Assessment) patchSummary {
 	p := patchSummary{
-		Identity: string(f.patch.Identity()), Base: f.patch.Base, MergeBase: f.patch.MergeBase,
-		Files: len(f.patch.Files), ChangedFiles: f.patch.ChangedFiles, ContentNotRun: a.Unknown, Scan: scannedOf(f.scanned), ReviewKinds: []string{}, NeedReview: []string{},
+		Identity: string(f.Patch.Identity()), Base: f.Patch.Base, MergeBase: f.Patch.MergeBase,
+		Files: len(f.Patch.Files), ChangedFiles: f.Patch.ChangedFiles, ContentNotRun: a.Unknown, Scan: scannedOf(f.scanned), ReviewKinds: []string{}, NeedReview: []string{},
 	}
-	for _, file := range f.patch.Files {
+	for _, file := range f.Patch.Files {
 		p.Added += file.Added
 		p.Deleted += file.Deleted
 		if file.Truncated && len(p.Truncated) < listed {
@@ -237,44 +241,17 @@ func summaryOf(f found, a risk.Assessment) patchSummary {
 			p.NotListed++
 		}
 	}
-	for _, u := range f.unread {
+	for _, u := range f.Unread {
 		p.Unread = append(p.Unread, u.What+": "+u.Detail)
 	}
 	return p
 }
 
-// evidence puts together what the gate reads; nothing is judged here.
-func (r *run) evidence(pull forge.Pull, f found, a risk.Assessment, allowed permitted) {
-	e := &r.s.Evidence
-	checks := e.Checks
-	*e = review.Evidence{
-		Tier: a.Tier, Patch: r.s.Patch, ChangedFiles: f.patch.ChangedFiles, DocsOnly: docsOnly(a),
-		Permission: allowed.permission,
-		Policy:     review.PolicyState{State: review.PolicyGood, Revision: r.revision},
-		Intent:     f.intent,
-		Unread:     f.unread,
-		Truncated:  collect.Truncated(f.patch),
-		Checks:     checks,
-		Findings:   findingsOf(f.scanned),
-	}
-	for _, s := range a.Signals {
-		e.Signals = append(e.Signals, s.Rule)
-	}
-	for _, file := range a.Files {
-		e.Coverage = append(e.Coverage, review.FileCoverage{Path: file.Path, State: review.FileSkipped, NeedsEyes: file.NeedsReview, Note: "no review ran"})
-	}
-	if f.intent != review.IntentStated && a.Tier >= risk.High {
+// evidence is G4: what the gate will read, and the record of it.
+func (r *run) evidence(f found, a risk.Assessment, allowed review.Permission) {
+	r.s.Evidence = evidenceOf(f.Reading, f.scanned, a, allowed, r.revision)
+	if f.Intent != review.IntentStated && a.Tier >= risk.High {
 		r.note("G1", trail.TypeClarification, map[string]string{"question": "What is this pull request for?", "asked_on": "the check"})
 	}
-	r.note("G4", trail.TypeCheckSummary, checkSummary(checks))
-}
-
-// docsOnly: every changed file is documentation and nothing else.
-func docsOnly(a risk.Assessment) bool {
-	for _, f := range a.Files {
-		if !f.Kinds.Has(risk.Docs) || len(f.Kinds.List()) != 1 {
-			return false
-		}
-	}
-	return len(a.Files) > 0
+	r.note("G4", trail.TypeCheckSummary, checkSummary(f.Checks))
 }

@@ -6,41 +6,23 @@ import (
 	"strings"
 
 	"github.com/countersign/countersign/review"
-	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/permission"
 	"github.com/countersign/countersign/review/trail"
 	"github.com/countersign/countersign/risk"
 	"github.com/countersign/countersign/risk/diff"
 )
 
-// permitted is what G3 found: may these paths change?
-type permitted struct {
-	permission review.Permission
-}
-
 // permit evaluates the path rules over both names of every changed file, and
 // records each evaluation that a rule or a surface caused.
-func (r *run) permit(pull forge.Pull, f found, a risk.Assessment) permitted {
-	verdicts := permission.OfPaths(changesOf(f.patch, a), r.o.Policy.Paths, r.o.Policy.Mode)
-	var out permitted
-	for i, v := range verdicts {
-		if i < listed {
-			r.note("G3", trail.TypePermission, v)
-		}
-		switch {
-		case v.Decision == permission.Deny:
-			out.permission.Denied = append(out.permission.Denied, review.Denial{Rule: strings.Join(v.Rules, ", "), Paths: []string{v.Target}, Reason: v.Reason})
-		case v.Decision == permission.Ask || v.Waived:
-			out.permission.Asks = append(out.permission.Asks, review.Ask{
-				ID: "path:" + v.Target, Paths: []string{v.Target}, Approvers: v.Approvers, Reason: v.Reason,
-				Surface: slices.Contains(v.Rules, "surface"),
-			})
-		}
+func (r *run) permit(f found, a risk.Assessment) review.Permission {
+	verdicts := permission.OfPaths(changesOf(f.Patch, a), r.o.Policy.Paths, r.o.Policy.Mode)
+	for _, v := range verdicts[:min(len(verdicts), listed)] {
+		r.note("G3", trail.TypePermission, v)
 	}
 	if more := len(verdicts) - listed; more > 0 {
 		r.note("G3", trail.TypePermission, map[string]int{"evaluations_not_listed": more})
 	}
-	return out
+	return permitted(verdicts)
 }
 
 // requiredWorkflow is risk's rule for a workflow that reports a required name.

@@ -89,10 +89,10 @@ const goalBytes = 4 << 10
 
 // plan records what the session is going to do. It writes nothing itself; no
 // write but the first and no model call comes before it.
-func (r *run) plan(pull forge.Pull, f found, a risk.Assessment, allowed permitted) {
+func (r *run) plan(pull forge.Pull, f found, a risk.Assessment, allowed review.Permission) {
 	p := planReview{
 		Plan: r.s.PlanID, Session: r.s.ID, Pull: pull.Ref.Number, HeadSHA: r.s.HeadSHA, Patch: string(r.s.Patch),
-		Goal: goalOf(pull, f.intent), Tier: a.Tier, Mode: r.o.Policy.Mode,
+		Goal: goalOf(pull, f.Intent), Tier: a.Tier, Mode: r.o.Policy.Mode,
 		Review: r.planOfReview(a),
 		Steps: []planStep{
 			{Step: "read CI's checks"}, {Step: "review", DependsOn: []string{"read CI's checks"}},
@@ -106,7 +106,7 @@ func (r *run) plan(pull forge.Pull, f found, a risk.Assessment, allowed permitte
 		},
 		Assumed: []string{"the policy is " + r.o.PolicySource},
 	}
-	for _, u := range f.unread {
+	for _, u := range f.Unread {
 		p.Missing = append(p.Missing, u.What+": "+u.Detail)
 	}
 	for _, id := range a.Unknown {
@@ -126,11 +126,11 @@ func (r *run) plan(pull forge.Pull, f found, a risk.Assessment, allowed permitte
 // planStatus: nothing of the plan but reading and the check itself happens
 // without a reviewer, so the runtime may approve it; what the paths need is
 // decided at the gate.
-func planStatus(allowed permitted) (status, approver, rationale string) {
+func planStatus(allowed review.Permission) (status, approver, rationale string) {
 	switch {
-	case len(allowed.permission.Denied) > 0:
+	case len(allowed.Denied) > 0:
 		return "blocked", string(permission.ByPolicy), "a deny rule matches: the plan is carried out to say so, and nothing can pass it"
-	case len(allowed.permission.Asks) > 0:
+	case len(allowed.Asks) > 0:
 		return "needs_clarification", string(permission.ByHuman), "paths of this patch are answered by a person"
 	}
 	return "auto_approved", string(permission.ByRuntime), "the plan reads, and writes nothing but its own check"

@@ -1,25 +1,11 @@
 package session
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/countersign/countersign/review"
-	"github.com/countersign/countersign/risk/diff"
 	"github.com/countersign/countersign/risk/scan"
 )
-
-// scanFor bounds the search for what needs no model. What is not reached in time
-// is named, and its rule has no answer.
-const scanFor = 30 * time.Second
-
-// scan looks for dangers in the lines that the patch adds.
-func (r *run) scan(ctx context.Context, p diff.Patch) scan.Result {
-	ctx, cancel := context.WithTimeout(ctx, scanFor)
-	defer cancel()
-	return scan.Patch(ctx, p, nil, scan.Limits{})
-}
 
 // findingsOf are the scanners' findings as evidence. The quote names a finding
 // across pushes and is then dropped: no source is kept.
