@@ -10,7 +10,9 @@ FUZZTIME ?= 20s
 OCTOKIT_OPENAPI := 23.0.2
 OCTOKIT_GRAPHQL := 15.26.1
 
-.PHONY: demo test bench lint build run generate github-api fuzz clean
+COMMITS ?= 1000
+
+.PHONY: demo test bench commits lint build run generate github-api fuzz clean
 
 demo: build ## the main job, against a GitHub of its own; KEEP=1 leaves it up
 	./$(BIN)/countersign demo $(if $(KEEP),--keep)
@@ -21,6 +23,10 @@ test: ## every test, with the race detector; the whole-space invariants without 
 
 bench: ## figures, beside the code that makes them; not part of the tests
 	$(GO) test -run '^$$' -bench . -benchtime $(or $(BENCHTIME),2s) $(or $(PKG),./...)
+
+commits: ## the reader of diffs, against git, over COMMITS random commits of the bare clones CLONES="dir dir"; SEED repeats a run
+	@test -n "$(CLONES)" || { echo 'make commits: CLONES is empty: right is CLONES="/path/to/a/bare/clone /path/to/another"' >&2; exit 2; }
+	CLONES="$(CLONES)" COMMITS="$(COMMITS)" SEED="$(SEED)" $(GO) test -count=1 -timeout 2h -v -run '^TestHistory$$' ./risk/diff
 
 lint: $(LINT)
 	$(LINT) run ./...

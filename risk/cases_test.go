@@ -168,6 +168,32 @@ func TestCase147_CaseAndLookAlikes(t *testing.T) {
 	})
 }
 
+// TestCase147_PolicyRulesFold: the policy's rules raise, so they match in any case.
+// What lowers attention does not, and rules that allow are not of this package.
+func TestCase147_PolicyRulesFold(t *testing.T) {
+	for glob, path := range map[string]string{"build.bat": "BUILD.bat", "Dockerfile": "dockerfile", "résumé/**": "RÉSUMÉ/x", "docs/**": "Docs/x.md"} {
+		wantSignal(t, Assess(modifiedAll(path), known(), []Rule{{ID: "mine", Paths: []string{glob}, Tier: Critical}}), "mine")
+	}
+}
+
+// TestCase149_ChangedHost: that a lock file takes a package from elsewhere is for a
+// scanner to see; the tier follows, with the manifest changed as well.
+func TestCase149_ChangedHost(t *testing.T) {
+	p := modifiedAll("package.json", "package-lock.json")
+	for state, want := range map[Tri]Tier{No: Medium, Yes: High} {
+		c := known()
+		c.Content[RuleDependencyChange] = ContentFact{State: state, Files: []string{"package-lock.json"}}
+		if a := Assess(p, c, nil); a.Tier != want || len(a.Files) != 2 {
+			t.Errorf("scanner says %s: %s, %+v", state, a.Tier, a.Files)
+		}
+	}
+	c := known()
+	delete(c.Content, RuleDependencyChange)
+	if a := Assess(p, c, nil); !slices.Contains(a.Unknown, RuleDependencyChange) || !a.Files[0].NeedsReview || !a.Files[1].NeedsReview {
+		t.Errorf("no scanner: unknown %v, files %+v", a.Unknown, a.Files)
+	}
+}
+
 func TestCase149_LockFilesAreTiered(t *testing.T) {
 	checkFloors(t, []floorCase{
 		{"lock alone", modifiedAll("package-lock.json"), High, "lock-without-manifest"},

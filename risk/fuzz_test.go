@@ -1,7 +1,6 @@
 package risk
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -54,44 +53,4 @@ func FuzzAssess(f *testing.F) {
 // missesManifest reports whether a tier rests on a manifest that is not there.
 func missesManifest(a Assessment) bool {
 	return slices.ContainsFunc(ids(a), func(id string) bool { return id == "lock-without-manifest" || id == "vendored-without-manifest" })
-}
-
-func BenchmarkAssess(b *testing.B) {
-	var files []diff.File
-	paths := somePaths()
-	for i := range 3000 {
-		files = append(files, modified(fmt.Sprintf("services/team%d/%s", i%50, paths[i%len(paths)])))
-	}
-	var rules []Rule
-	for i := range 20 {
-		rules = append(rules, Rule{ID: fmt.Sprintf("rule-%d", i), Paths: []string{fmt.Sprintf("services/team%d/**", i), "**/*.{sql,tf}"}, Tier: High})
-	}
-	p := patchOf(files...)
-	b.ReportAllocs()
-	for b.Loop() {
-		Assess(p, Context{}, rules)
-	}
-}
-
-// BenchmarkAssessLocks is the worst case of the one rule that holds files against
-// each other: long paths that begin the same.
-func BenchmarkAssessLocks(b *testing.B) {
-	var files []diff.File
-	deep := strings.Repeat("a/", 400)
-	for i := range 1500 {
-		files = append(files, modified(fmt.Sprintf("%s%d/go.sum", deep, i)), modified(fmt.Sprintf("%sx%d/go.mod", deep, i)))
-	}
-	p := patchOf(files...)
-	for b.Loop() {
-		Assess(p, Context{}, nil)
-	}
-}
-
-func BenchmarkClassify(b *testing.B) {
-	paths := somePaths()
-	for b.Loop() {
-		for _, p := range paths {
-			classify(newPlace(p))
-		}
-	}
 }

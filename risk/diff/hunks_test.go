@@ -47,6 +47,7 @@ func TestParseHunks(t *testing.T) {
 		{"stripped blank context", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c", []int{1, 2, 3}, []int{1, 2, 3}},
 		{"other line ends are text", "@@ -1 +1,2 @@\n-a\u2028@@ -9 +9 @@\n+b\u0085\f\v\r@@\n+c", []int{1}, []int{1, 2}},
 		{"inserted at the top without context", "@@ -0,0 +1,2 @@\n+a\n+b\n@@ -1 +3 @@\n-x\n+y", []int{1}, []int{1, 2, 3}},
+		{"inserted right behind a hunk", "@@ -4,2 +4,2 @@\n a\n-b\n+B\n@@ -5,0 +6 @@\n+x", []int{4, 5}, []int{4, 5, 6}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,6 +94,7 @@ func TestParseHunksRefuses(t *testing.T) {
 		{"a deletion too many", "@@ -1 +1 @@\n-a\n-b\n+c", Limits{}, ErrMalformed, 0},
 		{"second hunk broken", good + "@@ -9 +9 @@\n*x", Limits{}, ErrMalformed, 1},
 		{"hunks overlap", "@@ -1,2 +1,2 @@\n a\n-b\n+B\n@@ -2 +2 @@\n-b\n+c", Limits{}, ErrMalformed, 1},
+		{"hunks go back behind an insertion", "@@ -5,0 +6 @@\n+a\n@@ -5 +7 @@\n-a\n+b", Limits{}, ErrMalformed, 1},
 		{"hunks go back", "@@ -9 +9 @@\n-a\n+b\n@@ -1 +1 @@\n-a\n+b", Limits{}, ErrMalformed, 1},
 		{"not a header", "diff --git a/x b/x\n", Limits{}, ErrMalformed, 0},
 		{"combined diff", "@@@ -1 -1 +1 @@@\n++a", Limits{}, ErrMalformed, 0},

@@ -33,7 +33,8 @@ func (s Side) String() string {
 // answered by 422, and one bad place refuses the whole review with it.
 //
 // A file without hunks (a pure rename, a binary, one that was left out) has no
-// such place. Files go by Path, which for a rename is the new one on both sides.
+// such place. Files go by Path, which for a rename is the new one on both sides;
+// the two files as which git writes a change of type are one.
 // A LineMap is not changed after it was made.
 type LineMap struct {
 	files map[string]*fileLines
@@ -41,6 +42,7 @@ type LineMap struct {
 
 type fileLines struct {
 	left, right []span // sorted by first line, without overlap
+	hunks       int
 }
 
 // span is an unbroken run of lines of one hunk, both ends included.
@@ -50,15 +52,21 @@ type span struct{ first, last, hunk int }
 func NewLineMap(p Patch) LineMap {
 	m := LineMap{files: make(map[string]*fileLines, len(p.Files))}
 	for _, f := range p.Files {
-		var fl fileLines
-		for i, h := range f.Hunks {
-			for _, l := range h.Lines {
-				fl.left = extend(fl.left, l.Old, i)
-				fl.right = extend(fl.right, l.New, i)
-			}
+		fl := m.files[f.Path()]
+		if fl == nil {
+			fl = &fileLines{}
+			m.files[f.Path()] = fl
 		}
+		for _, h := range f.Hunks {
+			for _, l := range h.Lines {
+				fl.left = extend(fl.left, l.Old, fl.hunks)
+				fl.right = extend(fl.right, l.New, fl.hunks)
+			}
+			fl.hunks++
+		}
+	}
+	for _, fl := range m.files {
 		fl.left, fl.right = sorted(fl.left), sorted(fl.right)
-		m.files[f.Path()] = &fl
 	}
 	return m
 }

@@ -12,7 +12,12 @@ func TestLineMap(t *testing.T) {
 	deleted.Op, deleted.NewPath, deleted.NewMode = Deleted, "", ModeNone
 	renamed := modified(t, "new.go", "@@ -7,2 +7,2 @@\n a\n-b\n+c")
 	renamed.Op, renamed.OldPath = Renamed, "old.go"
+	typeOld := modified(t, "type", "@@ -1,3 +0,0 @@\n-a\n-b\n-c")
+	typeOld.Op, typeOld.NewPath, typeOld.NewMode = Deleted, "", ModeNone
+	typeNew := modified(t, "type", "@@ -0,0 +1,2 @@\n+a\n+b")
+	typeNew.Op, typeNew.OldPath, typeNew.OldMode, typeNew.NewMode = Added, "", ModeNone, ModeSymlink
 	m := NewLineMap(Patch{Files: []File{
+		typeOld, typeNew,
 		modified(t, "x.go", "@@ -10,3 +10,4 @@\n a\n+b\n c\n d\n@@ -40,4 +41,1 @@\n a\n-b\n-c\n-d"),
 		deleted, renamed,
 		{Op: Renamed, OldPath: "old/a.rb", NewPath: "new/a.rb"},
@@ -41,6 +46,9 @@ func TestLineMap(t *testing.T) {
 		{"renamed file's old side goes by the new path", "new.go", Left, 8, true},
 		{"renamed file's old path", "old.go", Left, 8, false},
 		{"no side", "x.go", 0, 10, false},
+		{"a change of type, the old side", "type", Left, 3, true},
+		{"a change of type, the new side", "type", Right, 2, true},
+		{"a change of type, behind the new side", "type", Right, 3, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

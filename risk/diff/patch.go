@@ -75,9 +75,9 @@ const (
 // does not have the line. Text has no "\n" and may end in, or hold, "\r".
 type Line struct {
 	Op        LineOp
+	NoNewline bool // the file ends here, without a line end
 	Old, New  int
 	Text      string
-	NoNewline bool // the file ends here, without a line end
 }
 
 // Hunk is one contiguous piece of a change with its context. The numbers are
