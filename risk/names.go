@@ -20,3 +20,14 @@ func IsWorkflowPath(path string) bool { return isWorkflow(foldPath(path)) }
 
 // IsTestPath reports whether the path is that of a test or of what tests read.
 func IsTestPath(path string) bool { p := newPlace(path); return isTest(p) || isFixture(p) }
+
+// IsDependencyPath reports whether the path is that of a manifest, a lock file or
+// a registry setting: of kind dependency by its name.
+func IsDependencyPath(path string) bool { return path != "" && classify(newPlace(path)).Has(Dependency) }
+
+// IsTestCodePath reports whether the path is that of a test itself, and not of
+// data that tests read.
+func IsTestCodePath(path string) bool {
+	p := newPlace(path)
+	return isTest(p) && !isFixture(p) && !isVendored(p)
+}

@@ -152,8 +152,8 @@ func TestWhatIsNotShownIsUnknown(t *testing.T) {
 				tt.ctx = context.Background()
 			}
 			r := Patch(tt.ctx, tt.patch, tt.files, tt.lim)
-			for _, rule := range contentRules() {
-				if rule == risk.RuleHiddenCharacters || tt.state != risk.Yes && rule != risk.RuleActionPin {
+			for _, rule := range []string{risk.RuleHiddenCharacters, risk.RuleCredential, risk.RuleHiddenText} { // asked of every file
+				if rule == risk.RuleHiddenCharacters || tt.state != risk.Yes {
 					wantState(t, r, rule, tt.state)
 				}
 			}
