@@ -53,6 +53,11 @@ func (e *entry) has(text string) bool {
 	return slices.ContainsFunc(e.sums, func(s sum) bool { return s.text == text })
 }
 
+// covers reports whether all checksums of the other one are still there.
+func (e *entry) covers(o entry) bool {
+	return !slices.ContainsFunc(o.sums, func(s sum) bool { return !e.has(s.text) })
+}
+
 func (e *entry) hasAlgorithm(alg string) bool {
 	return slices.ContainsFunc(e.sums, func(s sum) bool { return algorithm(s.text) == alg })
 }
@@ -252,7 +257,7 @@ func (c *comparison) pkg(e entry, olds []entry) {
 	switch {
 	case len(same) == 0:
 		c.say(e, e.fromAt, diff.Right, "dependency", e.label(), " now comes from "+e.from.String())
-	case e.from.direct && !slices.ContainsFunc(same, func(o entry) bool { return o.version == e.version }):
+	case e.from.direct && !e.from.local && !slices.ContainsFunc(same, func(o entry) bool { return o.version == e.version }):
 		c.say(e, e.fromAt, diff.Right, "dependency", e.label(), " moves to other code of "+e.from.String())
 	default:
 		c.content(e, same)
@@ -306,7 +311,11 @@ func (c *comparison) content(e entry, olds []entry) {
 			c.why = "the patch does not show the version of an entry whose checksum changes"
 			return
 		}
-		c.say(e, sum.at, diff.Right, "same version, other content: dependency", e.label(), "")
+		what := "same version, other content: dependency"
+		if !slices.ContainsFunc(same, func(o entry) bool { return len(o.sums) > 0 && !e.covers(o) }) {
+			what = "same version, one more file: dependency" // which the registry may hand out instead
+		}
+		c.say(e, sum.at, diff.Right, what, e.label(), "")
 		return
 	}
 	if len(e.sums) > 0 && !comparable {

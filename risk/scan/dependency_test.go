@@ -391,6 +391,24 @@ func TestDependencyChangeElsewhere(t *testing.T) {
  [[package]]
  name = "serde"`, yes, []string{"11 New dependency evil from the default registry"}},
 
+		{"own member", "Cargo.lock", `
++[[package]]
++name = "ours"
++version = "0.1.0"
++
+ [[package]]
+ name = "serde"`, no, nil},
+		{"path moved", "Cargo.toml", `
+-ours = { path = "../ours", version = "0.1" }
++ours = { path = "../ours", version = "0.2" }`, no, nil},
+		{"one more file", "uv.lock", `
+ name = "foo"
+ version = "1.0"
+ source = { registry = "https://pypi.org/simple" }
++sdist = { url = "https://files.pythonhosted.org/a/foo-1.0.tar.gz", hash = "sha256:bb", size = 1 }
+ wheels = [
+     { url = "https://files.pythonhosted.org/a/foo-1.0-py3-none-any.whl", hash = "sha256:aa", size = 1 },`, yes,
+			[]string{"13 Same version, one more file: dependency foo"}},
 		{"bump", "Gemfile", `
 -gem "rails", "~> 7.0"
 +gem "rails", "~> 7.1"`, no, nil},
@@ -408,6 +426,14 @@ func TestDependencyChangeElsewhere(t *testing.T) {
      rack (2.0)
 +    evil (7.0)`, yes, []string{"11 New dependency evil from the default registry"}},
 
+		{"another platform", "Gemfile.lock", `
+ CHECKSUMS
+   a (1.0) sha256=aa
++  a (1.0-x86_64-linux) sha256=bb`, no, nil},
+		{"other content", "Gemfile.lock", `
+ CHECKSUMS
+-  a (1.0) sha256=aa
++  a (1.0) sha256=bb`, yes, []string{"11 Same version, other content: dependency a"}},
 		{"bump", "composer.json", `
    "require": {
 -    "a/b": "^1.0",

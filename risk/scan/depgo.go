@@ -68,12 +68,18 @@ func (l *listed) goLine(verb string, words []string, at line) {
 			}
 			return
 		}
-		e.version = words[1]
+		e.name, e.show, e.version = goName(words[0]), words[0], words[1]
 	default:
 		return
 	}
 	l.add(e)
 }
+
+var majorVersion = regexp.MustCompile(`(?:/v[2-9][0-9]*|/v1[0-9]+|\.v[0-9]+)$`)
+
+// goName is a module without its major version: v3 of a module that was there in
+// v2 is a bump, however the path is spelled.
+func goName(module string) string { return majorVersion.ReplaceAllString(module, "") }
 
 var goSumLine = regexp.MustCompile(`^(\S+) (v[^\s/]+)(/go\.mod)? (h1:\S+)\s*$`)
 
@@ -95,7 +101,7 @@ func goSum(runs [][]line, _ bool) listed {
 				continue
 			}
 			e := a.part(m[1]+"\x00"+m[2], ln)
-			e.name, e.version = m[1], m[2]
+			e.name, e.show, e.version = goName(m[1]), m[1], m[2]
 			e.sum(ln, m[4])
 		}
 	}

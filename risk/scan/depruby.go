@@ -92,7 +92,7 @@ func gemfileLock(runs [][]line, whole bool) listed {
 				continue
 			}
 			if m := checkLine.FindStringSubmatch(text); m != nil && m[3] != "" {
-				version := withoutPlatform(m[2])
+				version := m[2] // with the platform: each has a content of its own
 				e := a.part(m[1]+"\x00"+version, ln)
 				e.name, e.version = m[1], version
 				e.sum(ln, m[3])
@@ -102,17 +102,11 @@ func gemfileLock(runs [][]line, whole bool) listed {
 			if m == nil || section == "DEPENDENCIES" {
 				continue
 			}
-			version := withoutPlatform(m[2])
+			version := m[2] // with the platform: each has a content of its own
 			e := a.part(m[1]+"\x00"+version, ln)
 			e.name, e.version, e.from = m[1], version+revision, from
 			e.changed = e.changed || changed
 		}
 	}
 	return listed{entries: a.list()}
-}
-
-// withoutPlatform takes the platform off a gem's version.
-func withoutPlatform(version string) string {
-	v, _, _ := strings.Cut(version, "-")
-	return v
 }

@@ -57,6 +57,18 @@ func tomlLock(runs [][]line, whole bool) listed {
 	return l
 }
 
+// cargoLock reads Cargo's lock file, in which what has no source is a part of the
+// workspace.
+func cargoLock(runs [][]line, whole bool) listed {
+	l := tomlLock(runs, whole)
+	for i, e := range l.entries {
+		if e.fromAt.no == 0 && len(e.sums) == 0 && !strings.HasPrefix(e.name, "?") {
+			l.entries[i].from = origin{name: "workspace", local: true}
+		}
+	}
+	return l
+}
+
 // lockSource reads Cargo's one string, Poetry's table and uv's inline table.
 func lockSource(e *entry, rest []string, n node) {
 	e.fromAt = n.line

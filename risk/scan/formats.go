@@ -24,7 +24,9 @@ func formatOf(p string) format {
 		return goSum
 	case "cargo.toml":
 		return cargoToml
-	case "cargo.lock", "poetry.lock", "uv.lock", "pdm.lock":
+	case "cargo.lock":
+		return cargoLock
+	case "poetry.lock", "uv.lock", "pdm.lock":
 		return tomlLock
 	case "pyproject.toml":
 		return pyproject
