@@ -71,7 +71,8 @@ type Result struct {
 
 // contentRules are the rules of Result.Content.
 func contentRules() []string {
-	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText, risk.RuleActionPin, risk.RuleDependencyChange}
+	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText, risk.RuleActionPin,
+		risk.RuleDependencyChange, risk.RuleTestsRemoved}
 }
 
 // Patch looks at what a patch brings. Files are whole contents at the head, by
@@ -99,8 +100,10 @@ func Patch(ctx context.Context, p diff.Patch, files map[string][]byte, lim Limit
 			s.file(src)
 		} else {
 			s.gone(f)
+			s.goneTests(f)
 		}
 	}
+	s.settleTests()
 	return s.result()
 }
 
@@ -129,6 +132,7 @@ type scanner struct {
 	hiddenBytes     int // of them, out of sight
 	credentialBytes int // searched for credentials
 	workflowCount   int
+	tests           []*testTally // by language, in the order in which they were met
 
 	findings []Finding
 	more     map[string]int
@@ -156,6 +160,7 @@ func looks() []look {
 		{[]string{RuleConflictMarker}, nil, (*scanner).conflictMarkers},
 		{[]string{risk.RuleActionPin}, risk.IsWorkflowPath, (*scanner).actionPins},
 		{[]string{risk.RuleDependencyChange}, risk.IsDependencyPath, (*scanner).dependencies},
+		{[]string{risk.RuleTestsRemoved}, isTestCode, (*scanner).testChanges},
 		{[]string{RuleUnpinnedAction, RulePermissionsWidened, RuleUntrustedCheckout, RuleUntrustedInput, RuleWorkflowFault},
 			risk.IsWorkflowPath, (*scanner).workflows},
 	}
