@@ -163,6 +163,7 @@ func looks() []look {
 		{[]string{risk.RuleTestsRemoved}, isTestCode, (*scanner).testChanges},
 		{[]string{RuleUnpinnedAction, RulePermissionsWidened, RuleUntrustedCheckout, RuleUntrustedInput, RuleWorkflowFault},
 			risk.IsWorkflowPath, (*scanner).workflows},
+		{[]string{RuleUnpinnedAction, RuleUntrustedInput}, isActionPath, (*scanner).composites},
 	}
 }
 
