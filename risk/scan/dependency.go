@@ -345,7 +345,9 @@ func (c *comparison) say(e entry, at line, side diff.Side, before, label, after 
 		title += sep(shown) + shown
 	}
 	f := Finding{Rule: risk.RuleDependencyChange, Path: c.src.path, Side: side, Line: at.no, Severity: Medium, Title: capital(title)}
-	f.Quote = f.Title // names the finding over pushes; a line may hold sums and addresses with passwords
+	if side == diff.Right {
+		f.Quote = f.Title // a line may hold sums, and addresses with passwords
+	}
 	f.Why = "What is installed runs with the rights of whoever builds, tests or uses this code, and the patch does not show what it does."
 	f.Do = "See who publishes it and what it does, and that the change was meant; if not, take it out."
 	c.report(f)

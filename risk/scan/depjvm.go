@@ -46,7 +46,11 @@ func pomXML(runs [][]line, whole bool) listed {
 	var l listed
 	for _, run := range runs {
 		var e *entry
-		group, artifact, depth, exclusion := "", "", 0, 0
+		group, artifact, exclusion := "", "", 0
+		place := "" // the element that an address is one of
+		if !whole {
+			place = "?"
+		}
 		flush := func() {
 			if e != nil && artifact != "" {
 				e.name = group + ":" + artifact
@@ -71,13 +75,16 @@ func pomXML(runs [][]line, whole bool) listed {
 				flush()
 				if !closes && !empty {
 					e = &entry{at: at, changed: at.added}
-					depth++
 				}
 				return
-			case "repository", "pluginRepository", "mirror", "snapshotRepository":
+			case "repository", "pluginRepository", "mirror", "snapshotRepository", "scm", "license", "organization", "developer", "contributor",
+				"issueManagement", "ciManagement", "site", "project":
+				if place = name; closes {
+					place = ""
+				}
 				return
 			case "url":
-				if !closes && strings.Contains(text, "://") && inRepository(run, at) && !homes(hostOf(text)) {
+				if !closes && strings.Contains(text, "://") && fromThere(place) && !homes(hostOf(text)) {
 					l.add(registry("repository "+text, text, at))
 				}
 				return
@@ -105,27 +112,10 @@ func pomXML(runs [][]line, whole bool) listed {
 	return l
 }
 
-// inRepository reports whether an address stands in a repository's element. Where
-// the hunk does not show, it is taken for one.
-func inRepository(run []line, at line) bool {
-	for i := len(run) - 1; i >= 0; i-- {
-		if run[i].no > at.no {
-			continue
-		}
-		text := run[i].text
-		switch {
-		case strings.Contains(text, "<repository>"), strings.Contains(text, "<pluginRepository>"), strings.Contains(text, "<mirror>"):
-			return true
-		case strings.Contains(text, "<project"), strings.Contains(text, "<scm>"), strings.Contains(text, "<license>"), strings.Contains(text, "<organization>"),
-			strings.Contains(text, "<developer>"), strings.Contains(text, "<issueManagement>"), strings.Contains(text, "<ciManagement>"),
-			strings.Contains(text, "<snapshotRepository>"), strings.Contains(text, "<site>"), strings.Contains(text, "</"+"name>"):
-			if strings.Contains(text, "<name>") {
-				continue
-			}
-			return false
-		}
-	}
-	return true
+// fromThere reports whether an address in that element is one of packages. Where
+// the hunk does not show the element, it is taken for one.
+func fromThere(element string) bool {
+	return element == "repository" || element == "pluginRepository" || element == "mirror" || element == "?"
 }
 
 // packageReferences reads the manifests of .NET.

@@ -239,10 +239,17 @@ func (s *scanner) settleTests() {
 			if m.gone {
 				continue
 			}
-			s.keep(&source{path: m.path}, []Finding{{Rule: risk.RuleTestsRemoved, Path: m.path, Side: diff.Left, Line: m.at.no, Severity: Medium,
+			src := &source{path: m.path}
+			f := Finding{Rule: risk.RuleTestsRemoved, Path: m.path, Side: diff.Left, Line: m.at.no, Severity: Medium,
 				Title: "A test is removed",
 				Why:   "What the test guards is no longer looked at, and the check that runs the others stays green.",
-				Do:    "Keep the test, or say in the pull request what makes it superfluous."}})
+				Do:    "Keep the test, or say in the pull request what makes it superfluous."}
+			if s.count[f.Rule] < s.lim.Findings {
+				if name := s.safe(src, m.name); name != "" {
+					f.Title += ": " + name
+				}
+			}
+			s.keep(src, []Finding{f})
 		}
 	}
 }

@@ -15,7 +15,8 @@ func testPlaces(r Result) []string {
 	var list []string
 	for _, f := range r.Findings {
 		if f.Rule == risk.RuleTestsRemoved {
-			list = append(list, fmt.Sprintf("%s %s %d %s", f.Path, f.Side, f.Line, f.Title))
+			title, _, _ := strings.Cut(f.Title, ": ")
+			list = append(list, fmt.Sprintf("%s %s %d %s", f.Path, f.Side, f.Line, title))
 		}
 	}
 	slices.Sort(list)
@@ -162,6 +163,14 @@ func TestTestsRemoved(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := scanOf(tt.files...)
+			for _, f := range r.Findings { // the name is there where the line has one
+				if name, ok := strings.CutPrefix(f.Title, removed+": "); ok && !strings.Contains(f.Title, "  ") && name != "" {
+					continue
+				}
+				if f.Title == removed && !strings.Contains(f.Path, ".rs") && !strings.Contains(f.Path, "ATest.java") && !strings.HasSuffix(f.Path, ".cs") {
+					t.Errorf("no name in %+v", f)
+				}
+			}
 			if got := testPlaces(r); !slices.Equal(got, tt.want) {
 				t.Errorf("got\n%q, want\n%q", got, tt.want)
 			}
@@ -171,6 +180,11 @@ func TestTestsRemoved(t *testing.T) {
 			}
 			wantState(t, r, risk.RuleTestsRemoved, state)
 		})
+	}
+	secret := scanOf(file("a.test.js", "\n-it('uses "+githubToken+" here', () => {"))
+	wantNoSecret(t, secret)
+	if len(secret.Findings) != 1 || secret.Findings[0].Title != removed+": uses "+masked+" here" {
+		t.Errorf("findings %v", secret.Findings)
 	}
 	cut := change("a_test.go", 1, "-x", "+y")
 	cut.Hunks, cut.Truncated = nil, true
