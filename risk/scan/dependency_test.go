@@ -221,6 +221,17 @@ func TestDependencyChangeNPM(t *testing.T) {
 -        version: 1.0.0
 +        specifier: ^1.0.1
 +        version: 1.0.1(y@2.0.0)`, no, nil},
+		{"bump", "bun.lock", `
+     "a": ["a@1.0.0", "", {}, "sha512-aa=="],
+-    "x": ["x@1.0.0", "", { "dependencies": { "a": "^1" } }, "sha512-aa=="],
++    "x": ["x@1.0.1", "", { "dependencies": { "a": "^1" } }, "sha512-bb=="],`, no, nil},
+		{"content and host", "bun.lock", `
+-    "@s/x": ["@s/x@1.0.0", "", {}, "sha512-aa=="],
+-    "y": ["y@1.0.0", "", {}, "sha512-aa=="],
++    "@s/x": ["@s/x@1.0.0", "", {}, "sha512-bb=="],
++    "y": ["y@1.0.0", "https://evil.example/", {}, "sha512-aa=="],
++    "ours": ["ours@workspace:packages/ours"],`, yes,
+			[]string{"10 Same version, other content: dependency @s/x", "11 Dependency y now comes from evil.example"}},
 		{"registry", ".npmrc", `
 +registry=https://npm.evil.example/
 +//npm.evil.example/:_authToken=${T}`, yes, []string{"10 Another registry or source of packages npm.evil.example"}},

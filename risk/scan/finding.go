@@ -20,6 +20,8 @@ const (
 	RuleHiddenCharacters   = risk.RuleHiddenCharacters
 	RuleHiddenText         = risk.RuleHiddenText
 	RuleDeceptivePath      = risk.RuleDeceptivePath
+	RuleDependencyChange   = risk.RuleDependencyChange
+	RuleTestsRemoved       = risk.RuleTestsRemoved
 	RuleConflictMarker     = "conflict-marker"
 	RuleUnpinnedAction     = "unpinned-action"
 	RulePermissionsWidened = "permissions-widened"

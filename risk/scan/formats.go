@@ -14,6 +14,8 @@ func formatOf(p string) format {
 		return packageJSON
 	case "package-lock.json", "npm-shrinkwrap.json":
 		return packageLock
+	case "bun.lock":
+		return bunLock
 	case "yarn.lock":
 		return yarnLock
 	case "pnpm-lock.yaml":
