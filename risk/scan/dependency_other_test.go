@@ -163,6 +163,11 @@ func TestDependencyChangeElsewhere(t *testing.T) {
  [[package]]
  name = "serde"`, yes, []string{"11 New dependency evil from the default registry"}},
 
+		{"another commit", "Cargo.lock", `
+ name = "x"
+ version = "0.1.0"
+-source = "git+https://github.com/a/x?branch=main#aaaa"
++source = "git+https://github.com/a/x?branch=main#bbbb"`, yes, []string{"12 Dependency x moves to other code of git github.com/a/x"}},
 		{"own member", "Cargo.lock", `
 +[[package]]
 +name = "ours"
