@@ -166,6 +166,7 @@ type comparison struct {
 	report   func(Finding)
 	old, now listed
 	byName   map[string][]entry
+	said     int // findings
 	why      string
 }
 
@@ -338,6 +339,9 @@ func (c *comparison) say(e entry, at line, side diff.Side, before, label, after 
 		at = e.at
 	}
 	title := before
+	if c.said++; c.said > c.lim.Findings {
+		label, after = "", "" // only counted
+	}
 	if shown := c.safe(c.src, label); shown != "" {
 		title += " " + shown
 	}

@@ -273,6 +273,15 @@ func TestDependencyChangeWithWholeFiles(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 
+	// A new file in pieces.
+	pieces := newFile("package.json", "{", "}")
+	pieces.Hunks = append(pieces.Hunks, diff.Hunk{NewStart: 9, NewLines: 1, Lines: []diff.Line{{Op: diff.AddedLine, New: 9, Text: "\"evil\": \"^1.0.0\""}}})
+	wantState(t, scanOf(pieces), risk.RuleDependencyChange, yes)
+	pieces.NewPath = wf
+	if r := scanOf(pieces); len(r.Gaps) == 0 {
+		t.Error("a workflow in pieces is taken for the whole")
+	}
+
 	cut := change("package-lock.json", 1, "-x", "+y")
 	cut.Hunks, cut.Truncated = nil, true
 	wantState(t, scanOf(cut), risk.RuleDependencyChange, risk.Unknown)

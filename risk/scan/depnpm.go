@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// npmScripts are the package scripts that run when a package is installed.
+// isInstallScript reports whether it is one of the package scripts that run when a package is installed.
 func isInstallScript(name string) bool {
 	switch name {
 	case "preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish", "dependencies", "pnpm:devPreinstall":

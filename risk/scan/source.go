@@ -63,7 +63,9 @@ func newSource(f diff.File, content []byte, given bool) (*source, bool) {
 		s.gap, s.runs = "the patch does not show all of its lines", hunkRuns(f)
 	default:
 		s.runs = hunkRuns(f)
-		s.whole = f.Op == diff.Added
+		// A new file is one hunk from its first line on; whatever else says that it
+		// is new shows a part.
+		s.whole = f.Op == diff.Added && (len(s.runs) == 0 || len(s.runs) == 1 && s.runs[0][0].no == 1)
 	}
 	return s, true
 }
