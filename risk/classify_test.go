@@ -104,3 +104,22 @@ func TestClassify(t *testing.T) {
 		}
 	}
 }
+
+func TestQuestionsByPath(t *testing.T) {
+	tests := []struct {
+		path                                        string
+		dependency, testCode, vendored, translation bool
+	}{
+		{"go.mod", true, false, false, false}, {"a/Package.JSON", true, false, false, false}, {"vendor/a/go.mod", false, false, true, false},
+		{"testdata/go.mod", false, false, false, false}, {"tests/requirements.txt", true, true, false, false}, {"a_test.go", false, true, false, false},
+		{"testdata/a_test.go", false, false, false, false}, {"vendor/x/a_test.go", false, false, true, false}, {"src/locales/de.json", false, false, false, true},
+		{"src/locales/index.js", false, false, false, false}, {"po/de.po", false, false, false, true}, {"settings.json", false, false, false, false},
+		{"", false, false, false, false},
+	}
+	for _, tt := range tests {
+		if d, c, v, l := IsDependencyPath(tt.path), IsTestCodePath(tt.path), IsVendoredPath(tt.path), IsTranslationPath(tt.path); d != tt.dependency ||
+			c != tt.testCode || v != tt.vendored || l != tt.translation {
+			t.Errorf("%q: dependency %t, test %t, vendored %t, translation %t", tt.path, d, c, v, l)
+		}
+	}
+}

@@ -22,8 +22,9 @@ const (
 
 // credentials finds live-looking credentials in added lines. Its severity is
 // critical where the form tells whose credential it is, and high where only the
-// words around it do, where it is made to be seen (tests' own keys, placeholders),
-// or where GitHub's or a vendor's word says that it is public.
+// words around it do, where it is published already (keys of tests and in vendored
+// code), or where GitHub's or a vendor's word says that it is public. It is medium
+// for a placeholder, and in prose and tests for what only the words around it tell.
 //
 // A comment "gitleaks:allow" and the paths that gitleaks leaves out do not count:
 // the patch's author writes the one and chooses the other.
@@ -105,7 +106,9 @@ func gravity(found report.Finding, leaks *leaks, path string) Severity {
 	switch ownForm := isOwnForm(found.RuleID); {
 	case !ownForm && leaks.ordinary(path):
 		return 0 // sums in lock files and the like
-	case !ownForm, isPlaceholder(found.Secret), found.RuleID == "private-key" && risk.IsTestPath(path):
+	case isPlaceholder(found.Secret), !ownForm && (markupOf(path) == markupMarkdown || markupOf(path) == markupRST || risk.IsTestPath(path)):
+		return Medium
+	case !ownForm, found.RuleID == "private-key" && (risk.IsTestPath(path) || risk.IsVendoredPath(path)):
 		return High
 	}
 	return Critical

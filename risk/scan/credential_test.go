@@ -47,6 +47,10 @@ func TestCredentials(t *testing.T) {
 		{"excused by its author", "a.go", []string{"+t := \"" + githubToken + "\" // gitleaks:allow"}, []string{"a.go:1 critical"}, risk.Yes},
 		{"private key", "k.txt", append([]string{" x"}, plus(privateKey)...), []string{"k.txt:2 critical"}, risk.Yes},
 		{"private key of tests", "testdata/k.pem", plus(privateKey), []string{"testdata/k.pem:1 high"}, risk.Unknown},
+		{"private key in vendored code", "vendor/github.com/a/b/keys.go", plus(privateKey), []string{"vendor/github.com/a/b/keys.go:1 high"}, risk.Unknown},
+		{"placeholder", "a.yml", plus(strings.ReplaceAll(privateKey, keyBody, "xxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\nxxxxx\n")), []string{"a.yml:1 medium"}, risk.Unknown},
+		{"by the words around it, in prose", "docs/a.md", []string{"+" + heuristic}, []string{"docs/a.md:1 medium"}, risk.Unknown},
+		{"by the words around it, in a test", "tests/test_a.py", []string{"+" + heuristic}, []string{"tests/test_a.py:1 medium"}, risk.Unknown},
 		{"by the words around it", "settings.py", []string{"+" + heuristic}, []string{"settings.py:1 high"}, risk.Unknown},
 		{"two on different lines", "a.env", []string{"+A=" + awsKey, "+B=1", "+C=" + githubToken}, []string{"a.env:1 critical", "a.env:3 critical"}, risk.Yes},
 

@@ -20,6 +20,8 @@ const (
 	RuleHiddenCharacters   = risk.RuleHiddenCharacters
 	RuleHiddenText         = risk.RuleHiddenText
 	RuleDeceptivePath      = risk.RuleDeceptivePath
+	RuleDependencyChange   = risk.RuleDependencyChange
+	RuleTestsRemoved       = risk.RuleTestsRemoved
 	RuleConflictMarker     = "conflict-marker"
 	RuleUnpinnedAction     = "unpinned-action"
 	RulePermissionsWidened = "permissions-widened"
@@ -68,13 +70,13 @@ func (s Severity) MarshalText() ([]byte, error) {
 type Finding struct {
 	Rule     string    `json:"rule"`
 	Path     string    `json:"path"`
-	Side     diff.Side `json:"side"`           // Right: scanners look at what the patch brings
+	Side     diff.Side `json:"side"`           // Left for what the patch takes out: a test, a registry; else Right
 	Line     int       `json:"line,omitempty"` // from 1; 0 means the file as a whole
 	Severity Severity  `json:"severity"`
 	Title    string    `json:"title"`           // what is wrong, without a final stop
 	Why      string    `json:"why"`             // what can go wrong because of it
 	Do       string    `json:"do"`              // what to do about it
-	Quote    string    `json:"quote,omitempty"` // the line, made visible, secrets masked; see quote
+	Quote    string    `json:"quote,omitempty"` // the line, or what names the finding, made visible, secrets masked; empty on the left side
 }
 
 // maxQuote bounds a quote and what a title repeats of a source, in bytes.

@@ -2,10 +2,12 @@ package scan
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/countersign/countersign/risk"
 	"github.com/countersign/countersign/risk/diff"
 )
 
@@ -29,18 +31,64 @@ func (s *scanner) hiddenCharacters(src *source, report func(Finding)) (why strin
 		}
 		var count [lineBreak + 1]int
 		var first [lineBreak + 1]rune
+		stray := strayIn(src.path)
+		binary := isData(src.path) && controls(l.text)
 		eachHidden(l.text, l.no == 1, func(_ int, r rune, c concern) {
+			if binary && r < utf8.RuneSelf {
+				return
+			}
+			stray = stray && isStray(r)
 			if count[c]++; count[c] == 1 {
 				first[c] = r
 			}
 		})
 		for c := directional; c <= lineBreak; c++ {
 			if count[c] > 0 {
-				report(hiddenFinding(src.path, l, c, first[c], count[c]))
+				f := hiddenFinding(src.path, l, c, first[c], count[c])
+				if stray && count[c] <= maxStray {
+					f.Severity = Medium
+				}
+				report(f)
 			}
 		}
 	}
 	return s.late()
+}
+
+// maxStray is how many characters in a line are left over from a translation
+// service or from copied text; they are too few to spell anything.
+const maxStray = 3
+
+// strayIn reports whether files of that name are for people to read, where a
+// character too many changes nothing that runs.
+func strayIn(p string) bool {
+	m := markupOf(p)
+	return m == markupMarkdown || m == markupRST || m == markupAsciidoc || risk.IsTranslationPath(p)
+}
+
+// isStray reports whether a character is one that comes along with copied text.
+func isStray(r rune) bool {
+	switch r {
+	case '\u200B', '\u200C', '\u200D', '\u200E', '\u200F', '\u2060', '\uFEFF', '\u00AD':
+		return true
+	}
+	return false
+}
+
+// isData reports whether files of that name are data that git may take for text.
+func isData(p string) bool {
+	switch strings.ToLower(path.Ext(p)) {
+	case ".binpb", ".pb", ".bin", ".dat", ".mo", ".idx", ".pack", ".db", ".sqlite", ".sqlite3", ".msgpack", ".cbor", ".avro", ".parquet", ".pkl":
+		return true
+	}
+	return false
+}
+
+// controls reports whether a line is binary data that git took for text: it has
+// control characters that no text has. Those that act on a terminal or a reader
+// are not among them.
+func controls(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= 1 && r <= 6 || r >= 0x0E && r <= 0x1A || r >= 0x1C && r <= 0x1F }) >= 0
 }
 
 func hiddenFinding(path string, l line, c concern, r rune, n int) Finding {
@@ -168,7 +216,7 @@ func needed(prev, r, next rune, text string) bool {
 	case r == '\u200E', r == '\u200F', r == '\u061C': // marks of direction, of their own no override
 		return hasRightToLeft(text)
 	case r == '\u200B': // where words may break, in scripts that put no space between them
-		return unbroken(prev) || unbroken(next)
+		return unbroken(prev) || unbroken(next) || prev != r && next != r && strings.IndexFunc(text, unspaced) >= 0
 	case r == '\u00AD': // where a word may be hyphenated: words of other letters than ASCII
 		return unicode.IsLetter(prev) && unicode.IsLetter(next) && (prev >= utf8.RuneSelf || next >= utf8.RuneSelf)
 	case r == '\u034F':
@@ -254,6 +302,12 @@ func joins(r rune) bool {
 func unbroken(r rune) bool {
 	return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Javanese,
 		unicode.Balinese, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// unspaced reports whether a letter is of a script whose writers set zero-width
+// spaces by hand, also beside words of other scripts.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
 }
 
 func hasRightToLeft(text string) bool {

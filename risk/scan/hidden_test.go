@@ -92,6 +92,35 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 }
 
+// What a translation service or copied text leaves behind is shown and blocks
+// nobody.
+func TestStrayCharacters(t *testing.T) {
+	tests := []struct{ path, text, severity string }{
+		{"docs/pt/guide.md", "variáveis \u200B\u200Bde ambiente", "medium"},
+		{"src/locales/he-IL.json", "\"title\": \"Excalidraw+\u200E\"", "medium"},
+		{"po/pt.po", "msgstr \"a\u200Bb\"", "medium"},
+		{"docs/pt/guide.md", "a\u200B\u200B\u200B\u200Bb", "high"},
+		{"docs/pt/guide.md", "a\u202Eb", "high"},
+		{"docs/pt/guide.md", "a\U000E0041", "high"},
+		{"src/locales/index.js", "a\u200Bb", "high"},
+		{"settings.json", "a\u200Bb", "high"},
+		{"src/locales/km-KH.json", "ចេញពី zen\u200B ម៉ូត", ""},
+		{"src/locales/km-KH.json", "ចេញពី zen\u200B\u200B ម៉ូត", "medium"},
+		{"x.binpb", "\x11\x12\b\x01", ""},
+		{"x.go", "\x11\x12\b\x01", "high"},
+		{"x.bin", "a\b", "high"},
+	}
+	for _, tt := range tests {
+		r := scanOf(change(tt.path, 7, "+"+tt.text))
+		if tt.severity == "" {
+			wantPlaces(t, r, RuleHiddenCharacters)
+			continue
+		}
+		wantPlaces(t, r, RuleHiddenCharacters, tt.path+":7 "+tt.severity)
+		wantState(t, r, risk.RuleHiddenCharacters, risk.Yes)
+	}
+}
+
 func TestHiddenCharactersPlaces(t *testing.T) {
 	f := newFile("a.txt", "\uFEFFstart", "x", "\uFEFFnot the start", "a\u202Eb\u200Bc\u200Bd\u2028e")
 	r := scanOf(f)
@@ -152,8 +181,8 @@ func TestWhatIsNotShownIsUnknown(t *testing.T) {
 				tt.ctx = context.Background()
 			}
 			r := Patch(tt.ctx, tt.patch, tt.files, tt.lim)
-			for _, rule := range contentRules() {
-				if rule == risk.RuleHiddenCharacters || tt.state != risk.Yes && rule != risk.RuleActionPin {
+			for _, rule := range []string{risk.RuleHiddenCharacters, risk.RuleCredential, risk.RuleHiddenText} { // asked of every file
+				if rule == risk.RuleHiddenCharacters || tt.state != risk.Yes {
 					wantState(t, r, rule, tt.state)
 				}
 			}

@@ -97,7 +97,7 @@ func grantsOf(workflow, job *actionlint.Permissions) map[string]grant {
 // scopes are the scopes of a job's token. A name that is none is a fault, and is
 // not repeated.
 func scopes() []string {
-	return []string{"actions", "artifact-metadata", "attestations", "checks", "contents", "deployments", "discussions", "id-token", "issues",
+	return []string{"actions", "artifact-metadata", "attestations", "checks", "code-quality", "contents", "deployments", "discussions", "id-token", "issues",
 		"models", "packages", "pages", "pull-requests", "repository-projects", "security-events", "statuses"}
 }
 

@@ -22,6 +22,9 @@ type Limits struct {
 	CredentialBytes int
 	// WorkflowBytes bounds one workflow: a larger one is not looked at.
 	WorkflowBytes int
+	// DependencyBytes bounds one manifest, lock file or setting, before and after
+	// the change together: a larger one is not read for dependencies.
+	DependencyBytes int
 	// Workflows bounds how many workflows are looked at.
 	Workflows int
 	// Findings bounds how many findings of one rule are returned; the rest is
@@ -40,6 +43,7 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.HiddenBytes, 8<<20)
 	def(&l.CredentialBytes, 12<<20)
 	def(&l.WorkflowBytes, 128<<10)
+	def(&l.DependencyBytes, 16<<20)
 	def(&l.Workflows, 200)
 	def(&l.Findings, 100)
 	return l
@@ -67,7 +71,8 @@ type Result struct {
 
 // contentRules are the rules of Result.Content.
 func contentRules() []string {
-	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText, risk.RuleActionPin}
+	return []string{risk.RuleCredential, risk.RuleHiddenCharacters, risk.RuleHiddenText, risk.RuleActionPin,
+		risk.RuleDependencyChange, risk.RuleTestsRemoved}
 }
 
 // Patch looks at what a patch brings. Files are whole contents at the head, by
@@ -93,8 +98,12 @@ func Patch(ctx context.Context, p diff.Patch, files map[string][]byte, lim Limit
 		content, given := files[f.Path()]
 		if src, ok := newSource(f, content, given); ok {
 			s.file(src)
+		} else {
+			s.gone(f)
+			s.goneTests(f)
 		}
 	}
+	s.settleTests()
 	return s.result()
 }
 
@@ -123,6 +132,7 @@ type scanner struct {
 	hiddenBytes     int // of them, out of sight
 	credentialBytes int // searched for credentials
 	workflowCount   int
+	tests           []*testTally // by language, in the order in which they were met
 
 	findings []Finding
 	more     map[string]int
@@ -149,8 +159,11 @@ func looks() []look {
 		{[]string{RuleHiddenText}, nil, (*scanner).hiddenText},
 		{[]string{RuleConflictMarker}, nil, (*scanner).conflictMarkers},
 		{[]string{risk.RuleActionPin}, risk.IsWorkflowPath, (*scanner).actionPins},
+		{[]string{risk.RuleDependencyChange}, risk.IsDependencyPath, (*scanner).dependencies},
+		{[]string{risk.RuleTestsRemoved}, isTestCode, (*scanner).testChanges},
 		{[]string{RuleUnpinnedAction, RulePermissionsWidened, RuleUntrustedCheckout, RuleUntrustedInput, RuleWorkflowFault},
 			risk.IsWorkflowPath, (*scanner).workflows},
+		{[]string{RuleUnpinnedAction, RuleUntrustedInput}, isActionPath, (*scanner).composites},
 	}
 }
 

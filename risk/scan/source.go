@@ -63,7 +63,9 @@ func newSource(f diff.File, content []byte, given bool) (*source, bool) {
 		s.gap, s.runs = "the patch does not show all of its lines", hunkRuns(f)
 	default:
 		s.runs = hunkRuns(f)
-		s.whole = f.Op == diff.Added
+		// A new file is one hunk from its first line on; whatever else says that it
+		// is new shows a part.
+		s.whole = f.Op == diff.Added && (len(s.runs) == 0 || len(s.runs) == 1 && s.runs[0][0].no == 1)
 	}
 	return s, true
 }
@@ -220,6 +222,60 @@ func (s *source) texts() (now, old string, ok bool) {
 		put(&b, run[next].text)
 	}
 	return a.String(), b.String(), true
+}
+
+// sides returns the runs of lines before and after the change, as many of the one
+// as of the other. A line before the change is marked where the patch takes it
+// out.
+func (s *source) sides() (old, now [][]line) {
+	if !s.whole || s.gap != "" {
+		for _, h := range s.file.Hunks {
+			a, b := hunkSides(h)
+			old, now = append(old, a), append(now, b)
+		}
+		return old, now
+	}
+	run := []line{}
+	if len(s.runs) > 0 {
+		run = s.runs[0]
+	}
+	if s.file.Op == diff.Added {
+		return [][]line{nil}, [][]line{run}
+	}
+	var before []line
+	next := 0
+	keep := func(until int) {
+		for ; next < len(run) && run[next].no < until; next++ {
+			before = append(before, line{no: len(before) + 1, text: run[next].text})
+		}
+	}
+	for _, h := range s.file.Hunks {
+		if h.NewLines == 0 {
+			keep(h.NewStart + 1) // it names the line before
+		} else {
+			keep(h.NewStart)
+		}
+		a, _ := hunkSides(h)
+		for _, l := range a {
+			before = append(before, line{no: len(before) + 1, text: l.text, added: l.added})
+		}
+		next += h.NewLines
+	}
+	keep(len(run) + 1)
+	return [][]line{before}, [][]line{run}
+}
+
+// hunkSides takes a hunk apart.
+func hunkSides(h diff.Hunk) (old, now []line) {
+	for _, l := range h.Lines {
+		if l.Op != diff.AddedLine {
+			old = append(old, line{no: l.Old, text: l.Text, added: l.Op == diff.DeletedLine})
+		}
+		if l.Op != diff.DeletedLine {
+			now = append(now, line{no: l.New, text: l.Text, added: l.Op == diff.AddedLine})
+		}
+	}
+	return old, now
 }
 
 // at returns the line of that number, where it is known.

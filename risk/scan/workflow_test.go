@@ -126,6 +126,16 @@ func TestActionPin(t *testing.T) {
 	wantState(t, scanOf(f), risk.RuleActionPin, risk.No)
 }
 
+// Scopes that GitHub has and actionlint's list has not are no fault.
+func TestNewScopes(t *testing.T) {
+	top := "permissions:\n  code-quality: write\n"
+	r := scanChange(job("push", "permissions: {}\n", quiet), job("push", top, quiet))
+	wantPlaces(t, r, RuleWorkflowFault)
+	wantPlaces(t, r, RulePermissionsWidened, wf+":3 medium")
+	r = scanChange(job("push", "", quiet), job("push", "permissions:\n  code-quantity: write\n", quiet))
+	wantPlaces(t, r, RuleWorkflowFault, wf+":3 medium")
+}
+
 func TestPermissions(t *testing.T) {
 	on := func(event, top string) string { return job(event, top, quiet) }
 	const read, write = "permissions:\n  contents: read\n", "permissions:\n  contents: write\n"
