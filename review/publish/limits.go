@@ -15,6 +15,9 @@ const (
 	MaxTitleBytes = 255
 	// MaxAnnotations bounds the annotations of one call (case 32).
 	MaxAnnotations = 50
+	// MaxAnnotationBytes bounds an annotation's message; its title is bounded as the
+	// run's is.
+	MaxAnnotationBytes = 64 << 10
 	// MaxActions bounds the buttons of a check run.
 	MaxActions = 3
 	// MaxActionLabel, MaxActionDescription and MaxActionIdentifier bound a button's
@@ -37,8 +40,12 @@ const (
 	maxTextBytes = 600
 	// maxNameMarkup and maxTextMarkup bound what escaping makes of them: up to eight
 	// times as much.
-	maxNameMarkup = 600
-	maxTextMarkup = 1_500
+	// maxMessageBytes and maxAnnotationPath bound an annotation: why and what to do
+	// take a few sentences, and GitHub names no bound for a path.
+	maxMessageBytes   = 2_000
+	maxAnnotationPath = 1_000
+	maxNameMarkup     = 600
+	maxTextMarkup     = 1_500
 )
 
 // The times of a claim.
