@@ -40,18 +40,19 @@ const (
 	maxTextBytes = 600
 	// maxNameMarkup and maxTextMarkup bound what escaping makes of them: up to eight
 	// times as much.
+	maxNameMarkup = 600
+	maxTextMarkup = 1_500
 	// maxMessageBytes and maxAnnotationPath bound an annotation: why and what to do
 	// take a few sentences, and GitHub names no bound for a path.
 	maxMessageBytes   = 2_000
 	maxAnnotationPath = 1_000
-	maxNameMarkup     = 600
-	maxTextMarkup     = 1_500
 )
 
 // The times of a claim.
 const (
 	// leaseFor is how long a claim lasts: two calls of 30 s at worst, the
-	// transport's own deadline.
+	// transport's own deadline. A third one follows two refusals, which come at once,
+	// and has what is left.
 	leaseFor = 90 * time.Second
 	// leaseMargin is left of the claim when a write's time ends, so that no write
 	// is under way when somebody else may begin.
