@@ -36,8 +36,12 @@ type Evidence struct {
 	Reviewers []ReviewerResult `json:"reviewers,omitempty"`
 	// Findings are the scanners', and reviewers' findings on earlier patches whose
 	// quoted lines are unchanged.
-	Findings []Finding      `json:"findings,omitempty"`
-	Coverage []FileCoverage `json:"coverage,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+	// MoreFindings counts what the scanners found beyond these, and ScanGaps is what
+	// they did not look at, both by rule.
+	MoreFindings []MoreFindings `json:"more_findings,omitempty"`
+	ScanGaps     []ScanGap      `json:"scan_gaps,omitempty"`
+	Coverage     []FileCoverage `json:"coverage,omitempty"`
 
 	// Approvals answer the requirements that concern the whole patch.
 	Approvals   []Approval   `json:"approvals,omitempty"`

@@ -14,7 +14,9 @@ type Outcome struct {
 
 // ResidualRisk is a risk that stays although it does not lower the decision.
 type ResidualRisk struct {
-	Rule RuleID `json:"rule,omitempty"` // empty for a reviewer's own remark
+	// Rule is the gate's or, for what a scanner left open, the scanner's; empty for a
+	// reviewer's own remark.
+	Rule RuleID `json:"rule,omitempty"`
 	Text string `json:"text"`
 }
 

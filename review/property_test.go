@@ -37,6 +37,9 @@ func yes(t *rapid.T, label string) bool { return rapid.Bool().Draw(t, label) }
 func drawFinding(t *rapid.T) Finding {
 	f := finding(oneOf(t, "path", "a.go", "b.go", "c.go"), oneOf(t, "severity", 0, SeverityLow, SeverityHigh, SeverityCritical))
 	f.Source = oneOf(t, "source", FromReviewer, FromScan)
+	if f.Source == FromScan {
+		f.Rule = oneOf(t, "scanner", "unpinned-action", "credential")
+	}
 	f.Verified = rapid.IntRange(0, 3).Draw(t, "verified") > 0
 	f.Unconfirmed = rapid.IntRange(0, 3).Draw(t, "unconfirmed") == 0
 	if rapid.IntRange(0, 3).Draw(t, "waived") == 0 {
@@ -86,6 +89,13 @@ func drawEvidence(t *rapid.T) Evidence {
 			State: oneOf(t, "state", FileInspected, FileInspected, FilePartiallyInspected, FileSkipped), Why: oneOf(t, "why", SkipUnfit, SkipOmitted),
 		}
 	})
+	if yes(t, "scanned") {
+		e.ContentPassed = []string{"hidden-text"}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "more") == 0 {
+		e.MoreFindings = []MoreFindings{{Rule: oneOf(t, "scanner", "unpinned-action", "credential"), Count: rapid.IntRange(1, 3).Draw(t, "count")}}
+		e.ScanGaps = []ScanGap{{Rule: "credential", Files: 1, Places: []ScanPlace{{Path: "a.go", Why: "large"}}}}
+	}
 	if rapid.IntRange(0, 3).Draw(t, "truncated") == 0 {
 		e.Truncated = []TruncatedFile{{Path: "a.go"}}
 	}
@@ -206,6 +216,11 @@ func TestFurtherCausesFireAgain(t *testing.T) {
 			RuleDeterministicFinding: func() {
 				e.Findings = append(e.Findings, Finding{Source: FromScan, Path: "new.go", Severity: SeverityHigh})
 			},
+			"more": func() {
+				more := Finding{Source: FromScan, Path: "more.go", Severity: SeverityHigh, Rule: "many"}
+				e.Findings, e.MoreFindings = append(e.Findings, more), append(e.MoreFindings, MoreFindings{Rule: "many", Count: 2})
+				e.Acceptances = append(e.Acceptances, Acceptance{Rule: RuleDeterministicFinding, Findings: []string{string(more.ID())}, By: "x"})
+			},
 			RuleChecksMissing: func() {
 				e.Checks.WaitOver, e.Checks.Required = true, append(e.Checks.Required, RequiredCheck{Name: "new"})
 			},
@@ -223,10 +238,13 @@ func TestFurtherCausesFireAgain(t *testing.T) {
 				e.Coverage = append(e.Coverage, FileCoverage{Path: "new.go", NeedsEyes: true, State: FileSkipped, Why: SkipOmitted})
 			},
 		}
-		ids := []RuleID{RuleFindingStands, RuleDeterministicFinding, RuleChecksMissing, RuleDiffTruncated, RuleReviewerRequestedChanges, RuleReviewerBlocked, RuleCoverageMissing}
+		ids := []RuleID{RuleFindingStands, RuleDeterministicFinding, "more", RuleChecksMissing, RuleDiffTruncated, RuleReviewerRequestedChanges, RuleReviewerBlocked, RuleCoverageMissing}
 		id := rapid.SampledFrom(ids).Draw(t, "rule")
 		further[id]()
 		out := Gate(e, rules)
+		if id == "more" { // every listed finding of the rule is accepted, and more are counted
+			id = RuleDeterministicFinding
+		}
 		rule, _ := Explain(id)
 		if len(out.Causes.Of(id)) == 0 || out.Gate.Decision > rule.Ceiling(out.Facts) {
 			t.Fatalf("%s: %s with causes %v", id, out.Gate.Decision, out.Causes.Of(id))

@@ -24,6 +24,8 @@ func Summarise(e Evidence, rules Rules) (Facts, Causes) {
 	f.Artifacts = artifacts(l, e.Artifacts)
 	f.CI, counts = ci(l, e.Checks, rules.SkippedFails)
 	f.Standing, f.Scan = findings(l, e)
+	f.Scan = worse(f.Scan, moreFindings(l, e))
+	scanGaps(l, e.ScanGaps)
 
 	p := newPanel(e.Reviewers)
 	f.Review, f.Panel = p.review(l, e, rules, counts.Passed > 0)

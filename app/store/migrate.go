@@ -12,8 +12,9 @@ import (
 )
 
 // Migrations are numbered in blocks: 1 deliveries, subjects and pulls; 10 the
-// trail; 20 publications; 30 sessions. Each dialect has its own folder with
-// equal numbers.
+// trail; 20 publications; 30 sessions. What changes a table later takes the next
+// number from 40 on: none may be below one that a database already has. Each dialect
+// has its own folder with equal numbers.
 //
 //go:embed migrations/sqlite/*.sql
 var migrations embed.FS

@@ -19,7 +19,7 @@ const (
 
 const publicationColumns = `p.repo_id, p.head_sha, p.name, p.owner, p.repo, p.installation,
 	p.check_run_id, p.external_id, p.session_id, p.rerun_for, p.started_at, p.creating, p.prior_run_id, p.suspect,
-	p.status, p.conclusion, p.title, p.digest, p.intended, p.updated_at, p.lease_owner, p.lease_until, p.fence`
+	p.status, p.conclusion, p.title, p.digest, p.intended, p.annotated, p.annotating, p.updated_at, p.lease_owner, p.lease_until, p.fence`
 
 // ClaimPublication implements publish.Store.
 func (s *Store) ClaimPublication(ctx context.Context, c publish.Claim) (publish.Claimed, error) {
@@ -134,11 +134,13 @@ func (s *Store) SavePublication(ctx context.Context, p publish.Publication) erro
 	return s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE publications SET owner = $1, repo = $2, installation = $3,
 			check_run_id = $4, external_id = $5, session_id = $6, rerun_for = $7, started_at = $8, creating = $9, prior_run_id = $10, suspect = $11,
-			status = $12, conclusion = $13, title = $14, digest = $15, intended = $16, waiting = $17, updated_at = $18, lease_owner = $19, lease_until = $20
-			WHERE repo_id = $21 AND head_sha = $22 AND name = $23 AND fence = $24`,
+			status = $12, conclusion = $13, title = $14, digest = $15, intended = $16, waiting = $17, updated_at = $18, lease_owner = $19, lease_until = $20,
+			annotated = $21, annotating = $22
+			WHERE repo_id = $23 AND head_sha = $24 AND name = $25 AND fence = $26`,
 			p.Repo.Owner, p.Repo.Name, p.Repo.Installation,
 			p.CheckRunID, p.ExternalID, p.SessionID, p.RerunFor, micros(p.StartedAt), p.Creating, p.PriorRunID, p.Suspect,
 			p.Status, p.Conclusion, p.Title, p.Digest, p.Intended, p.Open(), micros(p.UpdatedAt), owner, micros(p.LeaseUntil),
+			p.Annotated, p.Annotating,
 			p.Key.RepoID, p.Key.HeadSHA, p.Key.Name, p.Fence)
 		if err != nil {
 			return fmt.Errorf("save what was published: %w", err)
@@ -185,7 +187,7 @@ func scanPublications(rows *sql.Rows) ([]publish.Publication, error) {
 		var started, updated, until int64
 		err := rows.Scan(&p.Key.RepoID, &p.Key.HeadSHA, &p.Key.Name, &p.Repo.Owner, &p.Repo.Name, &p.Repo.Installation,
 			&p.CheckRunID, &p.ExternalID, &p.SessionID, &p.RerunFor, &started, &p.Creating, &p.PriorRunID, &p.Suspect,
-			&p.Status, &p.Conclusion, &p.Title, &p.Digest, &p.Intended, &updated, &p.Owner, &until, &p.Fence)
+			&p.Status, &p.Conclusion, &p.Title, &p.Digest, &p.Intended, &p.Annotated, &p.Annotating, &updated, &p.Owner, &until, &p.Fence)
 		if err != nil {
 			return nil, fmt.Errorf("read a check's row: %w", err)
 		}

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/publish"
@@ -66,6 +69,7 @@ func TestPublicationRoundTrip(t *testing.T) {
 	full.CheckRunID, full.ExternalID, full.SessionID, full.RerunFor = 11, "7:main:s7", "s7", "s6"
 	full.StartedAt, full.Creating, full.PriorRunID, full.Suspect = pubClock(), true, 10, true
 	full.Status, full.Conclusion, full.Title, full.Digest, full.Intended = "completed", "failure", "High · x", "d1", "d2"
+	full.Annotated, full.Annotating = "a1", "a2"
 	// A test over every field: a column that is forgotten would come back empty.
 	for i := range reflect.TypeOf(full).NumField() {
 		if reflect.ValueOf(full).Field(i).IsZero() {
@@ -143,6 +147,34 @@ func TestPublicationViewsFollowTheirPullRequest(t *testing.T) {
 		if got := pulls(claim(t, s, "one", pubClock(), tt.check, tt.view).Views); got != tt.want {
 			t.Errorf("%s: views %s, want %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A check that was posted before annotations were kept has none, as far as we know.
+func TestPublicationFromBeforeAnnotations(t *testing.T) {
+	s := openTrail(t)
+	dir, err := fs.Sub(migrations, "migrations/sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, s.db, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.DownTo(t.Context(), 30); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.db.ExecContext(t.Context(), `INSERT INTO publications (repo_id, head_sha, name, owner, repo, installation, check_run_id, status, title, updated_at)
+		VALUES (42, $1, $2, 'acme', 'api', 9, 11, 'completed', 'High', 1)`, pubHeadA, publish.CheckName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := claim(t, s, "one", pubClock(), publish.CheckName, pubView(7, pubHeadA, publish.StateInProgress)).Publication
+	if got.CheckRunID != 11 || got.Title != "High" || got.Annotated != "" || got.Annotating != "" {
+		t.Errorf("an old row reads as %+v", got)
 	}
 }
 

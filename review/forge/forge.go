@@ -170,6 +170,8 @@ type Check struct {
 	URL         string
 	StartedAt   time.Time
 	CompletedAt time.Time
+	// Annotations counts what was appended to a run. Only OwnChecks tells it.
+	Annotations int
 }
 
 // SnapshotRequest asks for what can change between two looks at a head.

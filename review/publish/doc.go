@@ -23,4 +23,7 @@
 //
 // Open pull requests that share a head share its key, and the check says the
 // worst of them.
+//
+// Annotations are appended by the forge and never taken back, so a run gets one set,
+// once. A changed set is another run under the same key, the known one being ended.
 package publish

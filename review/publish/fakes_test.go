@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/publish"
@@ -16,6 +17,7 @@ import (
 type fakeForge struct {
 	mu     sync.Mutex
 	runs   []forge.Check // oldest first
+	marks  map[int64][]forge.Annotation
 	writes []forge.CheckWrite
 	calls  []string
 	// before and after fail a request by name ("create", "update", "list").
@@ -58,6 +60,13 @@ func (f *fakeForge) accept(w forge.CheckWrite) error {
 		(w.Status == "completed") != (w.Conclusion != ""), len(w.Annotations) > publish.MaxAnnotations, w.StartedAt.IsZero():
 		return invalid()
 	}
+	for _, a := range w.Annotations {
+		level := a.Level == "notice" || a.Level == "warning" || a.Level == "failure"
+		if a.Path == "" || a.StartLine < 1 || a.EndLine < a.StartLine || !level || a.Message == "" ||
+			len(a.Message) > publish.MaxAnnotationBytes || utf8.RuneCountInString(a.Title) > publish.MaxTitleBytes {
+			return invalid()
+		}
+	}
 	return nil
 }
 
@@ -91,6 +100,11 @@ func (f *fakeForge) UpdateCheck(_ context.Context, _ forge.Repo, id int64, w for
 func (f *fakeForge) set(id int64, w forge.CheckWrite) {
 	r := &f.runs[id-1]
 	r.Status, r.Conclusion, r.Title, r.Summary, r.ExternalID, r.StartedAt = w.Status, w.Conclusion, w.Title, w.Summary, w.ExternalID, w.StartedAt
+	if f.marks == nil {
+		f.marks = map[int64][]forge.Annotation{}
+	}
+	f.marks[id] = append(f.marks[id], w.Annotations...) // as GitHub does: nothing is ever taken back
+	r.Annotations = len(f.marks[id])
 }
 
 func (f *fakeForge) OwnChecks(_ context.Context, _ forge.Repo, _, name string) ([]forge.Check, error) {

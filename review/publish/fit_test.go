@@ -153,6 +153,12 @@ func TestSummaryFitsByConstruction(t *testing.T) {
 		v.Evidence.Acceptances = append(v.Evidence.Acceptances, review.Acceptance{Rule: review.RuleCoverageMissing, Files: []string{fmt.Sprint(i) + long}, By: long, Reason: long})
 	}
 	v.Evidence.Reviewers = []review.ReviewerResult{r, r, r, r, r}
+	for i := range 200 {
+		f := scanFinding(strings.Repeat("|", 900), review.Severity(i%4)+1, fmt.Sprint(i)+strings.Repeat("|", 900), i+1, long)
+		v.Evidence.Findings = append(v.Evidence.Findings, f)
+		v.Evidence.ScanGaps = append(v.Evidence.ScanGaps, review.ScanGap{Rule: strings.Repeat("|", 900), Files: 9, Places: []review.ScanPlace{{Path: long, Why: long}, {Path: "|" + long, Why: long}}})
+		v.Evidence.MoreFindings = append(v.Evidence.MoreFindings, review.MoreFindings{Rule: fmt.Sprint(i) + long, Count: 1_000_000})
+	}
 	var views []publish.View
 	for i := range 60 {
 		w := decided(v)
@@ -163,7 +169,7 @@ func TestSummaryFitsByConstruction(t *testing.T) {
 	if len(got) > publish.MaxOutputBytes {
 		t.Errorf("%d bytes", len(got))
 	}
-	for _, want := range []string{"**Next:** ", "This head belongs to 60", "Changes requested because", "| Risk |", "| Policy |", "Residual risks (", "Who can approve", "trail `0123456789ab`</sub>\n"} {
+	for _, want := range []string{"**Next:** ", "This head belongs to 60", "Changes requested because", "| Risk |", "| Policy |", "| Findings |", "Other findings (", "Residual risks (", "Who can approve", "trail `0123456789ab`</sub>\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q was crowded out", want)
 		}

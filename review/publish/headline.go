@@ -172,7 +172,7 @@ func checkBehind(v View, c review.Cause) (review.CheckResult, bool) {
 }
 
 func findingCount(v View) string {
-	return plural(max(1, len(standingFindings(v))), "finding", "findings")
+	return plural(max(1, standingCount(v)), "finding", "findings")
 }
 
 // standingFindings are the findings that hold the pull request up, each once.

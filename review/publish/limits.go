@@ -15,6 +15,9 @@ const (
 	MaxTitleBytes = 255
 	// MaxAnnotations bounds the annotations of one call (case 32).
 	MaxAnnotations = 50
+	// MaxAnnotationBytes bounds an annotation's message; its title is bounded as the
+	// run's is.
+	MaxAnnotationBytes = 64 << 10
 	// MaxActions bounds the buttons of a check run.
 	MaxActions = 3
 	// MaxActionLabel, MaxActionDescription and MaxActionIdentifier bound a button's
@@ -39,12 +42,17 @@ const (
 	// times as much.
 	maxNameMarkup = 600
 	maxTextMarkup = 1_500
+	// maxMessageBytes and maxAnnotationPath bound an annotation: why and what to do
+	// take a few sentences, and GitHub names no bound for a path.
+	maxMessageBytes   = 2_000
+	maxAnnotationPath = 1_000
 )
 
 // The times of a claim.
 const (
 	// leaseFor is how long a claim lasts: two calls of 30 s at worst, the
-	// transport's own deadline.
+	// transport's own deadline. A third one follows two refusals, which come at once,
+	// and has what is left.
 	leaseFor = 90 * time.Second
 	// leaseMargin is left of the claim when a write's time ends, so that no write
 	// is under way when somebody else may begin.

@@ -29,6 +29,17 @@ func (l *lines) add(line string) {
 	l.b.WriteByte('\n')
 }
 
+// addCount takes a line that stands for n entries. It is never pushed out by
+// others: where nothing fits any more, its entries are counted with theirs.
+func (l *lines) addCount(line string, n int) {
+	if l.left > 0 || l.b.Len()+len(line)+1+moreRoom > l.budget {
+		l.left += n
+		return
+	}
+	l.b.WriteString(line)
+	l.b.WriteByte('\n')
+}
+
 // string is the section's text; more says where the rest is.
 func (l *lines) string(more string) string {
 	if l.left == 0 {

@@ -144,13 +144,7 @@ func thenPerson(v View) string {
 // authorSteps are what the author does in the code, for each rule that waits for
 // it.
 func authorSteps(v View) []string {
-	var steps []string
-	if fired(v, review.RuleDeterministicCritical) {
-		steps = append(steps, "remove the critical finding below (revoke it if it is a credential)")
-	}
-	if fired(v, review.RuleReviewerRequestedChanges) || fired(v, review.RuleFindingStands) || fired(v, review.RuleDeterministicFinding) {
-		steps = append(steps, "fix "+theFindings(len(standingFindings(v)))+" below")
-	}
+	steps := findingSteps(v)
 	if causes := v.Outcome.Causes.Of(review.RuleArtifactMissing); fired(v, review.RuleArtifactMissing) {
 		steps = append(steps, "add "+names(causes))
 	}

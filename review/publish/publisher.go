@@ -44,6 +44,7 @@ type Result struct {
 	Adopted    bool // an earlier attempt's run was found
 	Unchanged  bool // nothing was written
 	Minimal    bool // the forge refused the text; the conclusion stands without it
+	Annotated  int  // how many annotations were sent
 	Title      string
 	Status     string
 	Conclusion string // empty while in progress
@@ -228,13 +229,21 @@ func (k *work) bring(ctx context.Context, w wanted, opt PublishOptions) error {
 	return k.update(ctx, w, opt.Force)
 }
 
-// update changes the known run where that shows.
+// update changes the known run where that shows, or begins another where its
+// annotations would be wrong.
 func (k *work) update(ctx context.Context, w wanted, force bool) error {
-	if !force && k.row.Intended == "" && k.row.Digest == w.digest {
+	if !force && k.row.Intended == "" && k.row.Digest == w.digest && !k.marksDiffer(w) {
 		k.res.Unchanged = true
 		return nil
 	}
-	err := k.patch(ctx, w)
+	another, err := k.needsAnother(ctx, w)
+	if err != nil {
+		return err
+	}
+	if another {
+		return k.replace(ctx, w)
+	}
+	err = k.patch(ctx, w)
 	if forge.IsKind(err, forge.KindNotFound) {
 		// The run is gone, with its repository's former self: begin another. When
 		// the repository is gone too, creating one says so.

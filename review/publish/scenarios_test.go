@@ -85,6 +85,32 @@ func finding(title, path string, line int) review.Finding {
 	}
 }
 
+func scanFinding(rule string, s review.Severity, path string, line int, title string) review.Finding {
+	return review.Finding{
+		Key: review.KeyOf(path, fmt.Sprint(line), rule), Rule: rule, Source: review.FromScan, Path: path, Line: line, Side: review.SideRight,
+		Severity: s, Category: rule, Title: title, Detail: "Why it is wrong. What to do.", Verified: true,
+	}
+}
+
+// scanned are findings of every severity, on both sides, with and without a line, and
+// some that do not count.
+func scanned() []review.Finding {
+	gone := scanFinding("test-removed", review.SeverityMedium, "internal/session/renew_test.go", 12, "A test is gone")
+	gone.Side = review.SideLeft
+	allowed := scanFinding("credential", review.SeverityCritical, "testdata/key.pem", 1, "Private key")
+	allowed.Allowed = "example keys"
+	waived := scanFinding("unpinned-action", review.SeverityMedium, ".github/workflows/ci.yml", 9, "acme/deploy is not pinned")
+	waived.Waived = &review.Waiver{By: "ada", URL: "https://github.com/acme/api/pull/7#issuecomment-2", Reason: "our own action"}
+	return []review.Finding{
+		scanFinding("credential", review.SeverityCritical, "deploy/prod.env", 3, "AWS access key"),
+		scanFinding("untrusted-input", review.SeverityHigh, ".github/workflows/pr.yml", 6, "A title is run as a command"),
+		scanFinding("deceptive-path", review.SeverityMedium, "раypal.go", 0, "The path reads as another"),
+		scanFinding("unpinned-action", review.SeverityMedium, ".github/workflows/pr.yml", 4, "actions/checkout is not pinned"),
+		scanFinding("conflict-marker", review.SeverityLow, "README.md", 20, "A conflict marker"),
+		gone, allowed, waived,
+	}
+}
+
 // decided runs the real gate.
 func decided(v publish.View, change ...func(*review.Rules)) publish.View {
 	rules := review.DefaultRules()
@@ -262,6 +288,33 @@ func scenarios() []scenario {
 		one("credential", "Critical · changes requested · 1 finding", completed, "failure", func() publish.View {
 			v := unreviewed(assessed(risk.Critical, risk.Signal{Rule: "credential", Floor: risk.Critical, Files: []string{"deploy/prod.env"}}))
 			v.Evidence.Findings = []review.Finding{{Source: review.FromScan, Rule: "credential", Path: "deploy/prod.env", Line: 3, Severity: review.SeverityCritical, Title: "AWS access key", Quote: "AKIA"}}
+			return decided(v)
+		}()),
+		one("findings-of-scanners", "Critical · changes requested · 2 findings", completed, "failure", func() publish.View {
+			v := unreviewed(assessed(risk.Critical, risk.Signal{Rule: "credential", Floor: risk.Critical, Files: []string{"deploy/prod.env"}}))
+			v.Evidence.Findings = scanned()
+			return decided(v)
+		}()),
+		one("findings-uncounted", "High · changes requested · 138 findings", completed, "failure", func() publish.View {
+			v := unreviewed(assessed(risk.High, ciSignals()[1:]...))
+			for i := range 101 {
+				v.Evidence.Findings = append(v.Evidence.Findings, scanFinding("untrusted-input", review.SeverityHigh, ".github/workflows/pr.yml", i+1, "A title is run as a command"))
+			}
+			v.Evidence.Findings = append(v.Evidence.Findings, scanFinding("unpinned-action", review.SeverityLow, ".github/workflows/pr.yml", 3, "actions/checkout is not pinned"))
+			v.Evidence.MoreFindings = []review.MoreFindings{{Rule: "unpinned-action", Count: 4}, {Rule: "untrusted-input", Count: 37}}
+			v.Evidence.ScanGaps = []review.ScanGap{{Rule: "untrusted-checkout", Files: 5, Places: []review.ScanPlace{
+				{Path: ".github/workflows/big.yml", Why: "over the limit of 131072 bytes for a workflow"}, {Path: ".github/workflows/`@all`.yml", Why: "not shown"}, {Why: "3 changed files are not listed"}}}}
+			v.RecapURL = "https://recap.example/s/1"
+			return decided(v)
+		}()),
+		one("findings-that-decide-nothing", "Medium · approved · 14 of 14 files inspected", completed, "success", func() publish.View {
+			v := reviewed(assessed(risk.Medium))
+			v.Evidence.Findings = scanned()[2:]
+			return decided(v)
+		}()),
+		one("docs-only-scanned", "Low · approved · docs only, scans clean, no checks ran", completed, "success", func() publish.View {
+			v := withChecks(unreviewed(assessed(risk.Low, risk.Signal{Rule: "docs-only", Files: []string{"README.md"}})))
+			v.Evidence.DocsOnly, v.Evidence.ContentPassed = true, []string{"credential", "hidden-characters", "hidden-text"}
 			return decided(v)
 		}()),
 		{"shared-head", "High · changes requested · build failed", completed, "failure", sharedHead()},

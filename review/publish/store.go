@@ -48,6 +48,13 @@ type Publication struct {
 	// last one was. While it is set, nothing counts as unchanged.
 	Intended string
 
+	// Annotated names the set of annotations that the known run bears; empty for
+	// none. While another run is intended it is still the prior one's. Annotating
+	// names a set that was sent and not confirmed: whether it arrived is asked before
+	// any is sent again.
+	Annotated  string
+	Annotating string
+
 	UpdatedAt time.Time
 
 	// Owner holds the claim until LeaseUntil. Fence grows with every claim; a save

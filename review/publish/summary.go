@@ -11,10 +11,11 @@ import (
 // holds.
 const (
 	nextBudget     = 6_000
-	whyBudget      = 13_000
+	whyBudget      = 12_000
 	besidesBudget  = 8_000
 	acceptedBudget = 6_000
-	tableBudget    = 12_000
+	tableBudget    = 10_000
+	findingsBudget = 3_500
 	residualBudget = 6_000
 	unknownBudget  = 3_000
 	approveBudget  = 3_000
@@ -34,7 +35,7 @@ func summary(v View, shared string) string {
 		shared,
 		why(v),
 		Fit(table(v), tableBudget, ""),
-		residualSection(v) + unknownSection(v) + approveSection(v) + lastLine(v),
+		findingsSection(v) + residualSection(v) + unknownSection(v) + approveSection(v) + lastLine(v),
 	}
 	var b strings.Builder
 	for _, s := range sections {
@@ -60,13 +61,16 @@ func residualSection(v View) string {
 			l.add("- " + prose(r.Text))
 			continue
 		}
-		l.add("- `" + string(r.Rule) + "`: " + residualText(v, r))
+		l.add("- " + code(string(r.Rule)) + ": " + residualText(v, r))
 	}
 	return fold("Residual risks ("+count(len(v.Outcome.Residual))+")", l.string(recapLink(v, "all of them")))
 }
 
 // residualText shows the cause behind a risk, where there is one.
 func residualText(v View, r review.ResidualRisk) string {
+	if text := gapText(v, r); text != "" {
+		return text
+	}
 	for _, c := range v.Outcome.Causes.Of(r.Rule) {
 		if c.Text == r.Text {
 			return causeText(v, r.Rule, c)

@@ -20,6 +20,7 @@ func table(v View) string {
 	if v.State == StateDecided {
 		row("Reviewer", reviewerCell(v))
 		row("Checks", checksCell(v))
+		row("Findings", findingsCell(v))
 		row("Coverage", coverageCell(v))
 	}
 	row("Policy", policyCell(v))

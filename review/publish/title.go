@@ -110,7 +110,7 @@ func besidesTheAnswer(v View) string {
 		return fact
 	}
 	if reviewEnded(v) {
-		if n := len(standingFindings(v)); n > 0 {
+		if n := standingCount(v); n > 0 {
 			return plural(n, "finding", "findings")
 		}
 		return "no findings"
@@ -129,10 +129,14 @@ func approvedTitle(v View, tier string) []string {
 func approvedFact(v View) string {
 	risks := len(v.Outcome.Residual)
 	switch {
+	case v.Outcome.Facts.CI == review.CINone && v.Outcome.Gate.Basis == review.BasisSettled:
+		return "docs only, scans clean, no checks ran"
 	case v.Outcome.Facts.CI == review.CINone:
 		return "no checks ran"
 	case v.Outcome.Gate.Basis == review.BasisSettled && risks > 0:
 		return "docs only, " + plural(risks, "residual risk", "residual risks")
+	case v.Outcome.Gate.Basis == review.BasisSettled && v.Outcome.Causes.Checks.Passed == 0:
+		return "docs only, scans clean"
 	case v.Outcome.Gate.Basis == review.BasisSettled:
 		return "docs only, checks green"
 	case risks > 0:

@@ -28,6 +28,9 @@ func why(v View) string {
 		b.WriteString(because + "\n" + ruleLines(v, deciding, whyBudget))
 	}
 	var others []review.RuleID
+	if hiddenHigh(v) {
+		others = append(others, review.RuleDeterministicFinding)
+	}
 	for _, id := range v.Outcome.Gate.Fired {
 		if !slices.Contains(deciding, id) && !blocksNothing(v, id) {
 			others = append(others, id)
@@ -78,11 +81,30 @@ func becauseOf(d review.Decision) string {
 func whyApproved(v View) string {
 	switch v.Outcome.Gate.Basis {
 	case review.BasisSettled:
-		return "Approved because only documentation changes and the checks passed; no model was called.\n"
+		return "Approved because only documentation changes and " + settledBy(v) + "; no model was called.\n"
 	case review.BasisAcceptance:
 		return "Approved because people took responsibility for what is listed below.\n"
 	}
 	return "Approved because no concrete blocking defect was found in the available evidence.\n"
+}
+
+// settledBy says what passed on this head where no model was needed: checks, or the
+// content rules that found nothing.
+func settledBy(v View) string {
+	var clean []string
+	for i, rule := range v.Evidence.ContentPassed {
+		if i == MaxList {
+			break
+		}
+		clean = append(clean, code(rule))
+	}
+	switch {
+	case len(clean) == 0:
+		return "the checks passed"
+	case v.Outcome.Causes.Checks.Passed == 0:
+		return "nothing was found by " + join(clean, "and")
+	}
+	return "the checks passed; nothing was found by " + join(clean, "and")
 }
 
 // ruleLines is one line for each cause of each rule.
@@ -90,13 +112,17 @@ func ruleLines(v View, ids []review.RuleID, budget int) string {
 	l := newLines(budget)
 	shown := map[string]bool{} // a finding that holds several rules stands once
 	for _, id := range ids {
-		causes := v.Outcome.Causes.Of(id)
+		causes := byPlace(v, id, v.Outcome.Causes.Of(id))
 		if len(causes) == 0 {
 			rule, _ := review.Explain(id)
 			l.add("- `" + string(id) + "`: " + rule.Sentence)
 			continue
 		}
 		for _, c := range causes {
+			if n := uncounted(v, c); n > 0 {
+				l.addCount("- `"+string(id)+"`: "+prose(c.Text), n)
+				continue
+			}
 			if c.Kind != review.CauseFinding {
 				l.add("- `" + string(id) + "`: " + causeText(v, id, c))
 				continue

@@ -18,12 +18,21 @@ type wanted struct {
 	status, conclusion string
 	title, summary     string
 	digest             string
+	// annotations are the findings on their lines, marks their set. They are known of
+	// a decided view only: any other leaves the run with those it has.
+	annotations []forge.Annotation
+	marks       string
+	marked      bool
 }
 
 func want(j Joined) wanted {
 	w := wanted{view: j.Worst, title: j.Title(), summary: j.Text()}
 	w.status, w.conclusion = j.Conclusion()
 	w.digest = digestOf(w.status, w.conclusion, w.title)
+	if w.marked = j.Worst.State == StateDecided; w.marked {
+		w.annotations = annotations(j.Worst)
+		w.marks = marksOf(w.annotations)
+	}
 	return w
 }
 
@@ -117,20 +126,34 @@ func (k *work) release(ctx context.Context) error {
 	return err
 }
 
-// write sends the state, and once more without its text when the forge refuses
-// it.
+// write sends the state; once more without its annotations when the forge refuses
+// it, since the text lists the findings too, and then without its text.
 func (k *work) write(ctx context.Context, w forge.CheckWrite, send func(context.Context, forge.CheckWrite) error) error {
-	err := k.call(ctx, func(ctx context.Context) error { return send(ctx, w) })
-	if !forge.IsKind(err, forge.KindInvalid) {
-		return err
+	tries := []forge.CheckWrite{w}
+	if len(w.Annotations) > 0 {
+		w.Annotations = nil
+		tries = append(tries, w)
 	}
-	again := k.call(ctx, func(ctx context.Context) error { return send(ctx, minimal(w)) })
-	if again != nil {
-		// The second refusal is the one that says what may have happened.
-		return fmt.Errorf("%w (before that, with its text: %s)", again, err.Error())
+	tries = append(tries, minimal(w))
+	var refused error
+	for i, try := range tries {
+		err := k.call(ctx, func(ctx context.Context) error { return send(ctx, try) })
+		switch {
+		case err == nil:
+			k.res.Minimal = i > 0 && i == len(tries)-1
+			k.res.Annotated = len(try.Annotations)
+			return nil
+		case refused != nil:
+			// The last refusal is the one that says what may have happened.
+			refused = fmt.Errorf("%w (before that, with more text: %s)", err, refused.Error())
+		default:
+			refused = err
+		}
+		if !forge.IsKind(err, forge.KindInvalid) {
+			break
+		}
 	}
-	k.res.Minimal = true
-	return nil
+	return refused
 }
 
 // create begins a run. The intention is stored first: whoever comes after a crash
@@ -146,10 +169,12 @@ func (k *work) create(ctx context.Context, w wanted) error {
 		k.row.StartedAt = k.now()
 	}
 	k.row.Intended = w.digest
+	cw := checkWrite(k.row, w)
+	cw.Annotations, k.row.Annotating = w.annotations, w.marks
 	if err := k.save(ctx); err != nil {
 		return err
 	}
-	err := k.write(ctx, checkWrite(k.row, w), func(ctx context.Context, cw forge.CheckWrite) error {
+	err := k.write(ctx, cw, func(ctx context.Context, cw forge.CheckWrite) error {
 		id, err := k.w.CreateCheck(ctx, k.row.Repo, cw)
 		if err == nil {
 			k.row.CheckRunID = id
@@ -165,6 +190,7 @@ func (k *work) create(ctx context.Context, w wanted) error {
 		return err
 	}
 	k.res.Created = true
+	k.row.Annotated, k.row.Annotating = k.row.Annotating, ""
 	k.confirm(w)
 	return nil
 }
@@ -172,7 +198,7 @@ func (k *work) create(ctx context.Context, w wanted) error {
 // forgetIntention takes back a POST that did not happen.
 func (k *work) forgetIntention() {
 	k.row.CheckRunID = k.row.PriorRunID
-	k.row.Creating, k.row.PriorRunID, k.row.Intended = false, 0, ""
+	k.row.Creating, k.row.PriorRunID, k.row.Intended, k.row.Annotating = false, 0, "", ""
 }
 
 // mayHaveHappened reports whether a request that failed may still have had its
@@ -182,16 +208,28 @@ func mayHaveHappened(err error) bool {
 	return !errors.As(err, &fe) || fe.Kind == forge.KindUnavailable || fe.Kind == forge.KindMalformed
 }
 
-// patch changes the known run.
+// patch changes the known run. Annotations go with it only where the run has none.
 func (k *work) patch(ctx context.Context, w wanted) error {
 	k.row.ExternalID, k.row.SessionID = w.view.ExternalID(), w.view.SessionID
 	k.row.Intended = w.digest
+	cw := checkWrite(k.row, w)
+	sends := w.marks != "" && k.row.Annotated == ""
+	if sends {
+		cw.Annotations, k.row.Annotating = w.annotations, w.marks
+	}
 	if err := k.save(ctx); err != nil {
 		return err
 	}
-	err := k.write(ctx, checkWrite(k.row, w), func(ctx context.Context, cw forge.CheckWrite) error {
+	err := k.write(ctx, cw, func(ctx context.Context, cw forge.CheckWrite) error {
 		return k.w.UpdateCheck(ctx, k.row.Repo, k.row.CheckRunID, cw)
 	})
+	if sends && (err == nil || !mayHaveHappened(err)) {
+		if err == nil {
+			// Refused ones count as sent: the same set would be refused again.
+			k.row.Annotated = k.row.Annotating
+		}
+		k.row.Annotating = ""
+	}
 	if err != nil {
 		return err
 	}
@@ -207,16 +245,19 @@ func (k *work) confirm(w wanted) {
 }
 
 // adopt looks for the run of an intended POST whose answer nobody kept. It answers
-// false when there is none. The newest of them is the one that the forge counts.
+// false when there is none. The newest of them is the one that the forge counts;
+// runs of the same session that the prior one took the place of are older than it,
+// and the forge's ids grow.
 func (k *work) adopt(ctx context.Context) (bool, error) {
 	runs, err := k.ownRuns(ctx)
 	if err != nil {
 		return false, err
 	}
 	for _, r := range runs {
-		if r.ID != k.row.PriorRunID && r.ExternalID == k.row.ExternalID {
+		if r.ID > k.row.PriorRunID && r.ExternalID == k.row.ExternalID {
 			k.row.CheckRunID = r.ID
 			k.res.Adopted = true
+			k.learnAnnotated(r)
 			return true, k.cancelOthers(ctx, runs)
 		}
 	}
@@ -265,16 +306,21 @@ func (k *work) cancelOthers(ctx context.Context, runs []forge.Check) error {
 		if len(k.res.Cancelled) == maxCancelled {
 			return nil
 		}
-		cw := forge.CheckWrite{
-			Name: k.row.Key.Name, HeadSHA: k.row.Key.HeadSHA, ExternalID: r.ExternalID, StartedAt: r.StartedAt,
-			Status: statusCompleted, Conclusion: "cancelled",
-			Title:   "Superseded by a newer run",
-			Summary: "**Next:** look at the newest check of this name; this one was begun twice.\n",
-		}
+		cw := cancelled(k.row.Key, r.ExternalID, r.StartedAt, "this one was begun twice")
 		if err := k.call(ctx, func(ctx context.Context) error { return k.w.UpdateCheck(ctx, k.row.Repo, r.ID, cw) }); err != nil {
 			return err
 		}
 		k.res.Cancelled = append(k.res.Cancelled, r.ID)
 	}
 	return nil
+}
+
+// cancelled is a run that another one of the same name took the place of.
+func cancelled(key Key, externalID string, started time.Time, why string) forge.CheckWrite {
+	return forge.CheckWrite{
+		Name: key.Name, HeadSHA: key.HeadSHA, ExternalID: externalID, StartedAt: started,
+		Status: statusCompleted, Conclusion: "cancelled",
+		Title:   "Superseded by a newer run",
+		Summary: "**Next:** look at the newest check of this name; " + why + ".\n",
+	}
 }

@@ -104,6 +104,7 @@ func evidenceOf(rd Reading, s scan.Result, a risk.Assessment, allowed review.Per
 		Checks:     rd.Checks,
 		Findings:   findingsOf(s),
 	}
+	scannedInto(&e, s)
 	for _, sig := range a.Signals {
 		e.Signals = append(e.Signals, sig.Rule)
 	}

@@ -191,5 +191,6 @@ func ownCheck(r *gh.CheckRun) forge.Check {
 		Suite: r.GetCheckSuite().GetID(), Status: r.GetStatus(), Conclusion: r.GetConclusion(), ExternalID: r.GetExternalID(),
 		Title: r.GetOutput().GetTitle(), Summary: r.GetOutput().GetSummary(), URL: r.GetDetailsURL(),
 		StartedAt: r.GetStartedAt().Time, CompletedAt: r.GetCompletedAt().Time,
+		Annotations: r.GetOutput().GetAnnotationsCount(),
 	}
 }

@@ -201,7 +201,7 @@ func TestChecksAgainstTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := must(w.client.OwnChecks(ctx, w.ref, sha, "countersign"))(t)
-	if len(own) != 2 || own[0].ID != second || own[1].ID != first || own[0].Conclusion != "success" || own[0].ExternalID != "1:main:s1" {
+	if len(own) != 2 || own[0].ID != second || own[1].ID != first || own[0].Conclusion != "success" || own[0].ExternalID != "1:main:s1" || own[0].Annotations != 1 || own[1].Annotations != 0 {
 		t.Errorf("own checks %+v", own)
 	}
 	if other := must(w.client.OwnChecks(ctx, w.ref, sha, "countersign / review"))(t); len(other) != 0 {
