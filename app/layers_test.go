@@ -28,6 +28,7 @@ var layers = map[string][]string{
 	"review/trail":            {},
 	"review/forge":            {},
 	"review/forge/github/...": {"review/forge", "review/forge/github/..."},
+	"review/forge/local":      {"review/forge", "risk/..."},
 	"review":                  {"risk/..."},
 	"risk":                    {"risk/diff"},
 	"risk/scan":               {"risk", "risk/diff"},
