@@ -41,6 +41,12 @@ func change(path string, no int, lines ...string) diff.File {
 		h.Lines = append(h.Lines, l)
 	}
 	h.OldLines, h.NewLines = oldNo-no, newNo-no
+	if h.OldLines == 0 { // a side without lines names the line before
+		h.OldStart--
+	}
+	if h.NewLines == 0 {
+		h.NewStart--
+	}
 	return diff.File{Op: diff.Modified, OldPath: path, NewPath: path, OldMode: diff.ModeRegular, NewMode: diff.ModeRegular,
 		OldBlob: "1", NewBlob: "2", Added: 1, Deleted: 1, Hunks: []diff.Hunk{h}}
 }
