@@ -41,6 +41,10 @@ func (s *scanner) workflows(src *source, report func(Finding)) (why string) {
 	case s.workflowCount >= s.lim.Workflows:
 		return fmt.Sprintf("over the limit of %d workflows", s.lim.Workflows)
 	}
+	w := &workflow{src: src, added: map[int]bool{}, report: report}
+	if why := w.strangeBreaks(); why != "" {
+		return why
+	}
 	s.workflowCount++
 	s.concealWhole(src, len(text))
 	defer func() {
@@ -49,7 +53,6 @@ func (s *scanner) workflows(src *source, report func(Finding)) (why string) {
 		}
 	}()
 
-	w := &workflow{src: src, added: map[int]bool{}, report: report}
 	for l := range src.added(s.ctx) {
 		w.added[l.no] = true
 	}

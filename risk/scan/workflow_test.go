@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -330,4 +331,25 @@ func FuzzWorkflow(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A bare carriage return ends a line to YAML: the step behind a comment runs.
+func TestLineEndsThatOnlyYAMLSees(t *testing.T) {
+	for name, end := range map[string]string{"carriage return": "\r", "next line": "\u0085", "line separator": "\u2028", "paragraph separator": "\u2029"} {
+		hidden := "      - run: make # tidy" + end + "      - run: make publish\n"
+		r := scanChange(job("push", "", quiet), job("push", "", quiet, hidden))
+		wantPlaces(t, r, RuleWorkflowFault, wf+":7 high")
+		if !slices.ContainsFunc(r.Gaps, func(g Gap) bool { return g.Rule == RuleUntrustedInput && !g.Harmless }) {
+			t.Errorf("%s: nobody says that the rest was not looked at: %+v", name, r.Gaps)
+		}
+		// Where it was there before, it is nobody's fault, and the lines are still not known.
+		r = scanChange(job("push", "", hidden), job("push", "", hidden, quiet))
+		wantPlaces(t, r, RuleWorkflowFault)
+		if len(r.Gaps) == 0 {
+			t.Errorf("%s: no gap", name)
+		}
+	}
+	if r := scanChange(job("push", "", quiet), strings.ReplaceAll(job("push", "", quiet, injection), "\n", "\r\n")); len(r.Gaps) > 0 {
+		t.Errorf("ordinary line ends of Windows: %+v", r.Gaps)
+	}
 }
