@@ -14,6 +14,8 @@ const module = "github.com/countersign/countersign/"
 // x and all below it.
 var layers = map[string][]string{
 	"cmd/countersign":         {"app/...", "config", "review/trail"},
+	"app/terminal":            {"review/...", "risk/...", "config/policy"},
+	"app/terminal/schemagen":  {"app/terminal"},
 	"app":                     {"app/...", "handlers", "review/...", "risk/...", "config/..."},
 	"app/store":               {"handlers", "review/...", "risk/...", "config/policy"},
 	"app/queue":               {"handlers", "app/store", "review/forge"},

@@ -196,11 +196,21 @@ func TestCase149_ChangedHost(t *testing.T) {
 
 func TestCase149_LockFilesAreTiered(t *testing.T) {
 	checkFloors(t, []floorCase{
-		{"lock alone", modifiedAll("package-lock.json"), High, "lock-without-manifest"},
-		{"deleted lock", patchOf(deleted("Cargo.lock")), High, "lock-without-manifest"},
 		{"manifest and lock", modifiedAll("package.json", "package-lock.json"), Medium, "dependency"},
 		{"workspace manifest and root lock", modifiedAll("packages/a/package.json", "yarn.lock"), Medium, "dependency"},
 		{"lock among other manifests", modifiedAll("z/go.mod", "a/go.mod", "m/go.mod", "m/go.sum"), Medium, "dependency"},
+		{"lock in a fixture", modifiedAll("testdata/go.sum"), Medium, "test"},
+		{"manifest by its extension", modifiedAll("Gemfile.lock", "acme.gemspec"), Medium, "dependency"},
+		{"nuget keeps locks below", modifiedAll("src/a/packages.lock.json", "Directory.Packages.props"), Medium, "dependency"},
+		{"terraform lock", modifiedAll(".terraform.lock.hcl", "main.tf"), High, "infra"},
+		{"read, and nothing but versions", modifiedAll("package-lock.json"), Medium, "dependency"},
+		{"read, and gone", patchOf(deleted("Cargo.lock")), High, "lock-without-manifest"},
+	})
+	unread := known()
+	unread.Content[RuleDependencyChange] = ContentFact{State: Unknown}
+	for _, tt := range []floorCase{
+		{"lock alone", modifiedAll("package-lock.json"), High, "lock-without-manifest"},
+		{"deleted lock", patchOf(deleted("Cargo.lock")), High, "lock-without-manifest"},
 		{"lock in another folder", modifiedAll("a/package-lock.json", "b/package.json"), High, "lock-without-manifest"},
 		{"lock in a folder whose name begins the same", modifiedAll("a/package-lock.json", "ab/package.json"), High, "lock-without-manifest"},
 		{"lock below its manifest", modifiedAll("a/package-lock.json", "package.json"), High, "lock-without-manifest"},
@@ -208,12 +218,12 @@ func TestCase149_LockFilesAreTiered(t *testing.T) {
 		{"manifest in another case", modifiedAll("Cargo.lock", "cargo.TOML"), High, "lock-without-manifest"},
 		{"manifest of a vendored package", modifiedAll("package-lock.json", "node_modules/x/package.json"), High, "lock-without-manifest"},
 		{"manifest in a fixture", modifiedAll("go.sum", "testdata/go.mod"), High, "lock-without-manifest"},
-		{"lock in a fixture", modifiedAll("testdata/go.sum"), Medium, "test"},
-		{"manifest by its extension", modifiedAll("Gemfile.lock", "acme.gemspec"), Medium, "dependency"},
-		{"nuget keeps locks below", modifiedAll("src/a/packages.lock.json", "Directory.Packages.props"), Medium, "dependency"},
 		{"nuget, beside", modifiedAll("src/a/packages.lock.json", "src/b/b.csproj"), High, "lock-without-manifest"},
-		{"terraform lock", modifiedAll(".terraform.lock.hcl", "main.tf"), High, "infra"},
-	})
+	} {
+		if a := Assess(tt.patch, unread, nil); a.Tier != tt.tier || a.Signals[0].Rule != tt.rule {
+			t.Errorf("%s: %s by %v, want %s by %s", tt.name, a.Tier, ids(a), tt.tier, tt.rule)
+		}
+	}
 }
 
 // TestCase151_DocsOnlyByTheMergeBase: the patch is taken against the merge base,

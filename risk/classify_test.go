@@ -9,7 +9,7 @@ import (
 // place stands with the reason in the set's comment or beside it.
 func TestClassify(t *testing.T) {
 	table := map[string]string{
-		"source": `main.go internal/server/handler.go src/app.ts src/App.tsx lib/util.rb app/models/user.rb pkg/parser/token.go
+		"source": `main.go packages/charts/bar.ts charts/pie.js internal/server/handler.go src/app.ts src/App.tsx lib/util.rb app/models/user.rb pkg/parser/token.go
 			pkg/lexer/tokenizer.go src/author.go internal/authors/list.go src/index.html web/app.css Docs/x.go docs/conf.py
 			docs/index.html docs/guide.mdx notebooks/train.ipynb bin/run tools/x.unknownext scripts/release.sh README.MD
 			Test/x.go internal/test/helper.go src/cache/store.go src/dist/x.js src/env/read.go src/react.js src/effects.js
@@ -28,7 +28,7 @@ func TestClassify(t *testing.T) {
 			authors.md secrets/README.md .github/PULL_REQUEST_TEMPLATE.md .github/ISSUE_TEMPLATE/bug.md
 			.github/workflows/README.md terraform/README.md tests/README.md migrations/README.md CODE_OF_CONDUCT.md
 			Docs/x.md CONTRIBUTING.rst NOTICE docs/diagram.puml deploy/NOTES.md`,
-		"config": `config.yml settings.toml app.json .editorconfig .gitignore .gitattributes .eslintrc .eslintrc.json robots.txt
+		"config": `config.yml ci/dictionary.txt settings.toml app.json .editorconfig .gitignore .gitattributes .eslintrc .eslintrc.json robots.txt
 			llms.txt i18n/de.po data/countries.csv config/app.properties .github/labeler.yml .github/ISSUE_TEMPLATE/bug.yml
 			.github/node_modules/x/data.json
 			.env.example .env.sample mkdocs.yml docs/openapi.yaml .golangci.yaml .vscode/settings.json docs/robots.txt
@@ -62,7 +62,7 @@ func TestClassify(t *testing.T) {
 		"source build": `webpack.config.js vite.config.ts build.rs build.sh BUILD.bat build.bat gulpfile.js babel.config.cjs`,
 		"infra": `Dockerfile dockerfile docker/Dockerfile.prod api.dockerfile docker-compose.yml docker-compose.prod.yaml compose.yaml
 			main.tf modules/vpc/variables.tf prod.tfvars terraform/x.json k8s/deployment.yaml helm/app/values.yaml
-			charts/app/templates/svc.yaml ansible/site.yml playbooks/web.yml kustomization.yaml serverless.yml fly.toml
+			modules/x/migrations.tf charts/app/templates/svc.yaml ansible/site.yml playbooks/web.yml kustomization.yaml serverless.yml fly.toml
 			cloudformation/main.yaml Procfile Vagrantfile nginx.conf skaffold.yaml deploy/prod.yaml infra/x.bicep
 			systemd/app.service Pulumi.prod.yaml .devcontainer/devcontainer.json vercel.json`,
 		"dependency infra": `Chart.yaml charts/app/Chart.yaml .terraform.lock.hcl helm/app/Chart.lock`,

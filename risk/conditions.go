@@ -95,12 +95,18 @@ func continuousIntegration(f *facts) verdict {
 	return v
 }
 
+// lockWithoutManifest stands in for a reading of the lock file. Where the scanner
+// read every entry and found other versions from the same registries only, as
+// every bot's bump of an indirect dependency is, there is nothing to stand in for.
+// A lock file that is gone pins nothing any more, whatever it held.
 func lockWithoutManifest(f *facts) verdict {
+	read := f.ctx.Content[RuleDependencyChange].State == No
 	var locks []place
 	changed := manifests{}
 	for _, p := range f.paths {
 		switch {
 		case isFixture(p.place) || p.kinds.Has(Vendored):
+		case isLock(p.fbase) && read && f.files[p.file].HasNew():
 		case isLock(p.fbase):
 			locks = append(locks, p.place)
 		default:

@@ -88,7 +88,7 @@ func isCI(p place) bool {
 		return true
 	}
 	return p.inFolded(func(dir string) bool {
-		return dir == "ci" || dir == "azure-pipelines" || dir == ".pipelines" || dir == "magefiles"
+		return dir == "ci" && p.fext != ".txt" || dir == "azure-pipelines" || dir == ".pipelines" || dir == "magefiles"
 	})
 }
 
@@ -133,7 +133,9 @@ func isInfra(p place) bool {
 	}
 	return p.inFolded(func(dir string) bool {
 		switch dir {
-		case "terraform", "terragrunt", "opentofu", "helm", "charts", "k8s", "kubernetes", "kustomize", "ansible", "playbooks",
+		case "charts": // of Helm; of a program they are drawings
+			return !isProgram(p)
+		case "terraform", "terragrunt", "opentofu", "helm", "k8s", "kubernetes", "kustomize", "ansible", "playbooks",
 			"cloudformation", "cfn", "infra", "infrastructure", "iac", "pulumi", ".ebextensions", ".platform", "argocd", "flux",
 			"deploy", "deployment", "deployments", ".devcontainer", "packer", "puppet", "salt", "nomad":
 			return true
@@ -161,7 +163,7 @@ func isDB(p place) bool {
 			return true
 		}
 		return false
-	}) || anyWord(p, isMigrationWord)
+	}) || anyWord(p, isMigrationWord) && p.fext != ".tf" // Terraform's move resources, and no data
 }
 
 func isMigrationWord(w string) bool { return w == "migration" || w == "migrations" }

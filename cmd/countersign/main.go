@@ -31,6 +31,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "run the GitHub App; settings from the environment", serve},
+		{"review", "take a change through the gates before it is pushed", reviewCommand},
+		{"survey", "what the rules would have said of a repository's history", surveyCommand},
 		{"demo", "show what it does, against a GitHub of its own", demoCommand},
 		{"trail", "show or verify what was recorded", trailCommand},
 		{"version", "print the version", func(_ context.Context, args []string, out, _ io.Writer) error {
@@ -90,6 +92,23 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
 	}
 	fmt.Fprintf(w, "\ncountersign COMMAND -h tells more.\n")
+}
+
+// parseAnywhere reads flags that may stand anywhere among the words. Behind "--"
+// everything is a word.
+func parseAnywhere(f *flag.FlagSet, args []string) (words []string, err error) {
+	for rest := args; ; rest = f.Args()[1:] {
+		if err := f.Parse(rest); err != nil {
+			return nil, err
+		}
+		if n := len(rest) - f.NArg(); n > 0 && rest[n-1] == "--" {
+			return append(words, f.Args()...), nil
+		}
+		if f.NArg() == 0 {
+			return words, nil
+		}
+		words = append(words, f.Arg(0))
+	}
 }
 
 // noMore refuses arguments that a command would not look at.

@@ -28,16 +28,9 @@ func trailCommand(ctx context.Context, args []string, out, errOut io.Writer) (er
 	f := flags("trail", trailHelp, errOut)
 	path := f.String("database", databasePath(), "the database file ($COUNTERSIGN_DATABASE)")
 	asJSON := f.Bool("json", false, "one JSON object a line")
-	// Flags may stand anywhere among the words.
-	var words []string
-	for rest := args; ; rest = f.Args()[1:] {
-		if err := f.Parse(rest); err != nil {
-			return err
-		}
-		if f.NArg() == 0 {
-			break
-		}
-		words = append(words, f.Arg(0))
+	words, err := parseAnywhere(f, args)
+	if err != nil {
+		return err
 	}
 	do, err := trailVerb(words)
 	if err != nil {

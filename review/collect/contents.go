@@ -69,7 +69,7 @@ func wholeRank(f diff.File) int {
 		return 1
 	case f.Op == diff.Added: // its patch was left out
 		return 2
-	case base == "package.json":
+	case risk.IsDependencyPath(f.Path()): // another version of what the file holds already is no new name
 		return 3
 	case slices.Contains([]string{".md", ".mdx", ".markdown", ".html", ".htm"}, path.Ext(base)):
 		return 4

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +10,9 @@ import (
 	"github.com/countersign/countersign/config/policy"
 	"github.com/countersign/countersign/review"
 	"github.com/countersign/countersign/review/collect"
+	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/permission"
+	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/risk"
 	"github.com/countersign/countersign/risk/diff"
 	"github.com/countersign/countersign/risk/scan"
@@ -31,6 +34,37 @@ type Reading struct {
 	// workflows that report them or may. RequiredKnown: both are complete.
 	RequiredNames, RequiredWorkflows []string
 	RequiredKnown                    bool
+}
+
+// ReadPull reads a pull request as a session does, for somebody who only looks: it
+// writes nothing, remembers nothing, and asks for nothing that the person behind
+// the client could not see. A pull request that changes while it is read is an
+// error: look again.
+func ReadPull(ctx context.Context, c forge.Client, ref forge.PullRef, p policy.Policy, now time.Time) (forge.Pull, Reading, error) {
+	pull, err := c.Pull(ctx, ref)
+	if err != nil {
+		return pull, Reading{}, err
+	}
+	f, err := readFiles(ctx, c, pull)
+	if err != nil {
+		return pull, Reading{}, err
+	}
+	snap, err := c.Snapshot(ctx, snapshotOf(pull, f.Patch))
+	switch {
+	case err != nil:
+		return pull, Reading{}, err
+	case snap.HeadSHA != pull.HeadSHA:
+		return pull, Reading{}, fmt.Errorf("%s #%d was pushed to while it was read; try again", ref.Repo.FullName(), ref.Number)
+	}
+	if err := f.readWhole(ctx, c, pull, snap); err != nil {
+		return pull, Reading{}, err
+	}
+	f.reportedBy(nil)
+	f.Checks = collect.Checks(collect.ChecksInput{
+		Snapshot: snap, Required: f.required, PolicyRequired: p.Checks.Required, Advisory: p.Checks.Advisory,
+		ChangedWorkflows: changedWorkflows(f.Patch), OwnNames: []string{publish.CheckName, publish.AdvisoryName}, Now: now, Wait: p.Checks.Wait,
+	})
+	return pull, f.Reading, nil
 }
 
 // Judged is what follows from a reading, gate by gate.

@@ -231,6 +231,8 @@ func (s *scanner) keep(src *source, found []Finding) {
 	for _, f := range found {
 		if f.Rule == RuleCredential && f.Severity < Critical {
 			s.open[f.Rule] = true // it looks like one, and nobody knows
+		} else if f.Rule == RuleHiddenCharacters && f.Severity < High {
+			// A stray one in prose: worth a look, and no reason to call people.
 		} else if hits := s.hits[f.Rule]; len(hits) == 0 || hits[len(hits)-1] != f.Path {
 			s.hits[f.Rule] = append(hits, f.Path)
 		}

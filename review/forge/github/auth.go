@@ -17,10 +17,15 @@ import (
 type authenticate struct {
 	next   http.RoundTripper
 	state  *installations
-	minter *minter
+	tokens tokens
 	clock  clock
 	margin time.Duration
 	hosts  []string // the only ones that are given a token
+}
+
+// tokens makes the token of an installation.
+type tokens interface {
+	mint(ctx context.Context, installation int64) (token, error)
 }
 
 const (
@@ -86,7 +91,7 @@ func (a *authenticate) fresh(ctx context.Context, inst *installation) (token, er
 	if inst.token.usable(a.clock.now(), a.margin) {
 		return inst.token, nil
 	}
-	made, err := a.minter.mint(ctx, inst.id)
+	made, err := a.tokens.mint(ctx, inst.id)
 	if err != nil {
 		return token{}, err
 	}

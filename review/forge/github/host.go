@@ -43,6 +43,7 @@ type Host struct {
 	appID   int64
 	rest    *gh.Client // builds REST requests; it never sends one
 	graphql string
+	hosts   []string // the only ones that are given a token
 	http    *http.Client
 	limits  Limits
 	clock   clock
@@ -57,6 +58,24 @@ func New(o Options) (*Host, error) {
 	if o.AppID <= 0 {
 		return nil, fmt.Errorf("github app id %d: want the positive number on the App's settings page", o.AppID)
 	}
+	h, err := newHost(o)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := newSigner(o.PrivateKeyPEM, o.clock())
+	if err != nil {
+		return nil, err
+	}
+	wire := h.wire(o)
+	if h.minter, err = newMinter(h, wire, signer); err != nil {
+		return nil, err
+	}
+	h.connect(wire, h.minter)
+	return h, nil
+}
+
+// newHost is a Host without a way to authenticate.
+func newHost(o Options) (*Host, error) {
 	limits, err := o.Limits.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("github limits: %w", err)
@@ -65,34 +84,26 @@ func New(o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	signer, err := newSigner(o.PrivateKeyPEM, o.clock())
-	if err != nil {
-		return nil, err
-	}
 	h := &Host{
-		appID: o.AppID, graphql: graphql.String(), limits: limits, clock: o.clock(),
+		appID: o.AppID, graphql: graphql.String(), hosts: []string{rest.Host, graphql.Host}, limits: limits, clock: o.clock(),
 		rest:  gh.NewClient(nil),
 		rules: newRulesCache(limits.RulesTTL), apps: &appCache{bySlug: make(map[string]keptApp)},
 	}
 	h.rest.BaseURL = rest
 	h.rest.UserAgent = o.userAgent()
 	h.state = newInstallations(limits)
+	return h, nil
+}
 
-	wire := h.wire(o)
-	minter, err := newMinter(h, wire, signer)
-	if err != nil {
-		return nil, err
-	}
-	h.minter = minter
-	hosts := []string{rest.Host, graphql.Host}
+// connect puts authentication above the wire.
+func (h *Host) connect(wire http.RoundTripper, tokens tokens) {
 	h.http = &http.Client{
 		Transport: &authenticate{
 			next:  &revalidate{next: wire, cache: newETags()},
-			state: h.state, minter: minter, clock: h.clock, margin: limits.TokenMargin, hosts: hosts,
+			state: h.state, tokens: tokens, clock: h.clock, margin: h.limits.TokenMargin, hosts: h.hosts,
 		},
-		CheckRedirect: sameHost(hosts),
+		CheckRedirect: sameHost(h.hosts),
 	}
-	return h, nil
 }
 
 // wire is the part of the transport below authentication, shared by the calls

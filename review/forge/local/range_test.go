@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign/countersign/review/forge"
+	"github.com/countersign/countersign/risk/diff"
 )
 
 func lines(n int, mark string) string {
@@ -116,5 +117,18 @@ func TestRangeOfTheWorkTree(t *testing.T) {
 	again, _, _ := patchOf(t, r, "main", "")
 	if again.Head != rg.Head || !rg.WorkTree {
 		t.Errorf("the same work tree has the heads %s and %s", rg.Head, again.Head)
+	}
+}
+
+// A binary file that is only renamed has no text, and nothing of it is unread.
+func TestRenamedBinaryIsWhole(t *testing.T) {
+	c := newClone(t)
+	c.write("a.bin", "x\x00"+lines(50, "a"))
+	base := c.commit("start")
+	c.git("mv", "a.bin", "b.bin")
+	head := c.commit("rename")
+	_, p, gaps := patchOf(t, open(t, c.dir, Options{}), base, head)
+	if len(p.Files) != 1 || p.Files[0].Op != diff.Renamed || !p.Files[0].Binary || p.Files[0].Unseen() || len(gaps) > 0 {
+		t.Errorf("%+v, gaps %q", p.Files, gaps)
 	}
 }
