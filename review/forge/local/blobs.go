@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os/exec"
 	"strconv"
@@ -119,7 +118,7 @@ func (r *Repo) readBlob(ctx context.Context, oid string, size int64) ([]byte, er
 
 // blobID is the id that git gives to these bytes, of so many hex digits.
 func blobID(data []byte, digits int) string {
-	var h hash.Hash = sha1.New() //nolint:gosec // git's object ids are SHA-1
+	h := sha1.New() //nolint:gosec // git's object ids are SHA-1
 	if digits == 2*sha256.Size {
 		h = sha256.New()
 	}

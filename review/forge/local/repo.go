@@ -75,7 +75,8 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	git, err := findGit(os.Getenv("PATH"), p.root, p.gitDir, p.common)
+	home, _ := os.UserHomeDir() // none: all are strangers
+	git, err := findGit(os.Getenv("PATH"), p.untrusted(home)...)
 	if err != nil {
 		return nil, err
 	}

@@ -217,6 +217,21 @@ func findGit(path string, outside ...string) (string, error) {
 	return "", refuse(forge.KindNotFound, "find git", exec.ErrNotFound, "install git, or put its absolute folder into PATH; a git inside the repository is never started")
 }
 
+// untrusted lists the folders from which no git is started: the repository's own,
+// and every repository around them, since a submodule is as hostile as what it
+// is part of. Those that hold the user's home folder are the user's.
+func (p places) untrusted(home string) []string {
+	dirs := []string{p.root, p.gitDir, p.common}
+	for _, at := range []string{p.root, p.gitDir, p.common} {
+		for ; at != "" && at != filepath.Dir(at) && !(home != "" && within(at, home)); at = filepath.Dir(at) {
+			if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+				dirs = append(dirs, at)
+			}
+		}
+	}
+	return dirs
+}
+
 // within reports whether path is dir or below it. An empty dir holds nothing.
 func within(dir, path string) bool {
 	if dir == "" {
