@@ -15,10 +15,12 @@ import (
 // diffArgs are the options of every comparison: renames as GitHub finds them,
 // with a bound on the search (git's own default), and nothing that a
 // configuration, an attribute or a terminal could change.
-var diffArgs = []string{"diff-tree", "-r", "-z", "--raw", "--numstat", "--patch",
-	"--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "--no-abbrev", "--find-renames=50%", "-l1000",
-	"--src-prefix=a/", "--dst-prefix=b/", "--no-relative", "--ignore-submodules=dirty", "--submodule=short",
-	"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--no-indent-heuristic", "--end-of-options"}
+func diffArgs() []string {
+	return []string{"diff-tree", "-r", "-z", "--raw", "--numstat", "--patch",
+		"--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "--no-abbrev", "--find-renames=50%", "-l1000",
+		"--src-prefix=a/", "--dst-prefix=b/", "--no-relative", "--ignore-submodules=dirty", "--submodule=short",
+		"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--no-indent-heuristic", "--end-of-options"}
+}
 
 // Patch compares a range's merge base with its head. The text of git's diff is
 // read by package diff and held against git's own list of what changed: modes and
@@ -32,7 +34,7 @@ func (r *Repo) Patch(ctx context.Context, rg Range) (diff.Patch, []string, error
 	if !isID(rg.MergeBase) || !isID(rg.Head) {
 		return diff.Patch{}, nil, refuse(forge.KindInvalid, op, errors.New("want a range that Range or Landed made"), "")
 	}
-	args := append(slices.Clone(diffArgs), rg.MergeBase, rg.Head)
+	args := append(diffArgs(), rg.MergeBase, rg.Head)
 	out, cut, err := r.run(ctx, command{args: args})
 	if err != nil {
 		return diff.Patch{}, nil, r.wrap(op, err)

@@ -162,7 +162,7 @@ func hintFor(err error) string {
 }
 
 // borrowed are the files of a git folder that are copied: single refs.
-var borrowed = []string{"HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD"}
+func borrowed() []string { return []string{"HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD"} }
 
 // lay puts the private repository's files in place.
 func (r *Repo) lay() error {
@@ -187,7 +187,7 @@ func (r *Repo) lay() error {
 			return err
 		}
 	}
-	for _, name := range borrowed {
+	for _, name := range borrowed() {
 		if err := borrow(filepath.Join(r.places.gitDir, name), filepath.Join(own, name)); err != nil {
 			return err
 		}

@@ -29,13 +29,15 @@ type settings struct {
 
 // coreValues are the settings without which an untouched work tree looks
 // changed, with the values they may have.
-var coreValues = map[string][]string{
-	"core.autocrlf":          {"true", "false", "input"},
-	"core.eol":               {"lf", "crlf", "native"},
-	"core.filemode":          {"true", "false"},
-	"core.symlinks":          {"true", "false"},
-	"core.ignorecase":        {"true", "false"},
-	"core.precomposeunicode": {"true", "false"},
+func coreValues() map[string][]string {
+	return map[string][]string{
+		"core.autocrlf":          {"true", "false", "input"},
+		"core.eol":               {"lf", "crlf", "native"},
+		"core.filemode":          {"true", "false"},
+		"core.symlinks":          {"true", "false"},
+		"core.ignorecase":        {"true", "false"},
+		"core.precomposeunicode": {"true", "false"},
+	}
 }
 
 // settings reads the configuration: the system's and the user's, which are
@@ -76,7 +78,7 @@ func (s *settings) take(out string, clone bool) {
 		if !given {
 			value = "true" // a key alone is a yes
 		}
-		if _, ok := coreValues[key]; ok {
+		if _, ok := coreValues()[key]; ok {
 			s.core[key] = value
 			continue
 		}
@@ -123,10 +125,10 @@ func (s *settings) check() error {
 			"`git refs migrate --ref-format=files` changes that")
 	}
 	for key, value := range s.core {
-		if !oneOf(value, coreValues[key]) {
+		if !oneOf(value, coreValues()[key]) {
 			value = truth(value)
 		}
-		if !oneOf(value, coreValues[key]) {
+		if !oneOf(value, coreValues()[key]) {
 			delete(s.core, key)
 			continue
 		}
