@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/countersign/countersign/app/githubsim"
@@ -27,6 +28,9 @@ func scenarios() []scenario {
 		{"Failing CI", "a failed check overrides everything else", failingCI},
 		{"CI turns red after the approval", "one re-read, one patch, and the green check is gone", redAfterApproval},
 		{"A leaked key", "in documentation, and still critical: the line is named, the key is not shown", leakedKey},
+		{"Characters that nobody sees", "a line of source that reads one way and runs another", hiddenCharacters},
+		{"A workflow that lets strangers in", "its title becomes a part of a script, with the repository's secrets", injectedWorkflow},
+		{"Four hundred files", "more than one comparison holds; nothing is left out", fourHundredFiles},
 		{"A head superseded twice in a second", "one session is given up, one decides", supersededTwice},
 	}
 }
@@ -79,8 +83,43 @@ func leakedKey(ctx context.Context, s *stage, p *printer) error {
 	if err != nil {
 		return err
 	}
-	// It waits for no build: there is something to do already.
-	run, err := s.waitCheck(ctx, pull.HeadSHA(), "countersign", titled("failure", "Critical · changes requested · 1 finding"))
+	return s.found(ctx, p, pull, "Critical · changes requested · 1 finding")
+}
+
+func hiddenCharacters(ctx context.Context, s *stage, p *printer) error {
+	pull, err := s.open("Let members see prices", "members", githubsim.Change{Path: "cart/price.go",
+		Content: "package cart\n\n// Price is shown to members\u202e\u2066 only\u2069 \u2066.\nfunc Price() int { return 3 }\n"})
+	if err != nil {
+		return err
+	}
+	return s.found(ctx, p, pull, "High · changes requested · ")
+}
+
+func injectedWorkflow(ctx context.Context, s *stage, p *printer) error {
+	pull, err := s.open("Greet contributors", "greet", githubsim.Change{Path: ".github/workflows/greet.yml", Content: greetYAML})
+	if err != nil {
+		return err
+	}
+	return s.found(ctx, p, pull, "changes requested · ")
+}
+
+func fourHundredFiles(ctx context.Context, s *stage, p *printer) error {
+	var changes []githubsim.Change
+	for i := range 400 {
+		changes = append(changes, githubsim.Change{Path: fmt.Sprintf("catalog/item%03d.go", i), Content: fmt.Sprintf("package catalog\n\n// Item%03d is for sale.\nconst Item%03d = %d\n", i, i, i)})
+	}
+	pull, err := s.open("Keep the catalog in the program", "catalog", changes...)
+	if err != nil {
+		return err
+	}
+	return s.buildAndShow(ctx, p, pull, "success", "action_required", "High · not reviewed")
+}
+
+// found shows a check that is red for a finding: it waits for no build.
+func (s *stage) found(ctx context.Context, p *printer, pull *githubsim.Pull, title string) error {
+	run, err := s.waitCheck(ctx, pull.HeadSHA(), "countersign", func(run githubsim.CheckRun) bool {
+		return run.Conclusion == "failure" && strings.Contains(run.Output.Title, title)
+	})
 	if err != nil {
 		return err
 	}
@@ -215,6 +254,15 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - run: go test ./...
+`
+
+const greetYAML = `name: greet
+on: pull_request_target
+jobs:
+  greet:
+    runs-on: ubuntu-latest
+    steps:
+      - run: echo "Thank you for ${{ github.event.pull_request.title }}"
 `
 
 const releaseYAML = `name: release
