@@ -83,6 +83,8 @@ func show(f *diff.File, text diff.File) {
 		f.Truncated, f.Why = true, text.Why
 	case differ(f.OldBlob, text.OldBlob) || differ(f.NewBlob, text.NewBlob):
 		f.Truncated, f.Why = true, "git's list and its diff name different contents"
+	case text.SameContent && f.OldBlob == f.NewBlob: // git counts no lines of a binary, and says so here, too
+		f.Binary, f.Added, f.Deleted = false, 0, 0
 	case f.Op == diff.TypeChanged: // counted by git as if the types were one
 		f.Added, f.Deleted, f.Binary = text.Added, text.Deleted, text.Binary
 	case f.Binary && len(text.Hunks) == 0 && f.OldBlob != "" && f.OldBlob == f.NewBlob: // nothing but the name or the mode changed

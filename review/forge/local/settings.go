@@ -166,7 +166,7 @@ func ownerName(url string) string {
 	_, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		host, after, scp := strings.Cut(url, ":")
-		if !scp || strings.ContainsAny(host, `/\`) || len(host) < 2 {
+		if !scp || strings.HasPrefix(after, ":") || strings.ContainsAny(host, `/\`) || len(host) < 2 {
 			return "" // a path on this machine
 		}
 		rest = "host/" + after
