@@ -226,3 +226,16 @@ func FuzzCredentials(f *testing.F) {
 		}
 	})
 }
+
+// Small findings in many files do not push a grave one out of the list.
+func TestTheGravestFindingsAreKept(t *testing.T) {
+	var files []diff.File
+	for i := range 5 {
+		files = append(files, newFile(fmt.Sprintf("docs/t%d.md", i), "a\u200Bb"))
+	}
+	long := newFile("x.go", "a\u202Eb", strings.Repeat("// nothing ", 100))
+	r := Patch(context.Background(), patchOf(append(files, long)...), nil, Limits{Findings: 3})
+	if len(r.Findings) != 3 || r.Findings[0].Severity != High || r.Findings[0].Path != "x.go" || r.More[RuleHiddenCharacters] != 3 {
+		t.Errorf("%d more than %+v", r.More[RuleHiddenCharacters], r.Findings)
+	}
+}

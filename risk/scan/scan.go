@@ -83,7 +83,7 @@ func contentRules() []string {
 // When ctx ends, the rest is left out and named, as it is over a limit; Patch
 // never fails.
 func Patch(ctx context.Context, p diff.Patch, files map[string][]byte, lim Limits) Result {
-	s := &scanner{ctx: ctx, lim: lim.WithDefaults(), patch: p, more: map[string]int{}, count: map[string]int{},
+	s := &scanner{ctx: ctx, lim: lim.WithDefaults(), patch: p, more: map[string]int{}, count: map[string]int{}, least: map[string]Severity{},
 		hits: map[string][]string{}, open: map[string]bool{}}
 	if n := p.Missing(); n > 0 {
 		for _, rule := range contentRules() {
@@ -137,6 +137,7 @@ type scanner struct {
 	findings []Finding
 	more     map[string]int
 	count    map[string]int      // findings by rule
+	least    map[string]Severity // of the rules whose list is full: the least severity in it
 	hits     map[string][]string // by rule: paths with a finding
 	open     map[string]bool     // rules with a gap that is not harmless
 	gaps     []Gap
@@ -238,11 +239,37 @@ func (s *scanner) keep(src *source, found []Finding) {
 		}
 		if s.count[f.Rule]++; s.count[f.Rule] > s.lim.Findings {
 			s.more[f.Rule]++
-			continue
+			if f.Severity <= s.least[f.Rule] {
+				continue
+			}
+			s.drop(f.Rule, s.least[f.Rule])
 		}
 		f.Quote = src.show(f.Quote, maxQuote)
 		s.findings = append(s.findings, f)
+		if s.count[f.Rule] >= s.lim.Findings {
+			s.least[f.Rule] = s.leastOf(f.Rule)
+		}
 	}
+}
+
+// drop makes room for a graver finding: who fills the list with small ones must
+// not push it out.
+func (s *scanner) drop(rule string, severity Severity) {
+	at := slices.IndexFunc(s.findings, func(f Finding) bool { return f.Rule == rule && f.Severity == severity })
+	if at >= 0 {
+		s.findings = slices.Delete(s.findings, at, at+1)
+	}
+}
+
+// leastOf is the least severity among the findings of a rule.
+func (s *scanner) leastOf(rule string) Severity {
+	least := Critical
+	for _, f := range s.findings {
+		if f.Rule == rule {
+			least = min(least, f.Severity)
+		}
+	}
+	return least
 }
 
 func (s *scanner) result() Result {
