@@ -316,7 +316,8 @@ type publishRecord struct {
 	Title      string `json:"title"`
 	Conclusion string `json:"conclusion,omitempty"`
 	Digest     string `json:"digest,omitempty"`
-	How        string `json:"how"` // created, patched, unchanged
+	How        string `json:"how"`                   // created, patched, unchanged
+	Annotated  int    `json:"annotations,omitempty"` // that this write sent
 }
 
 func published(name, sha string, res publish.Result) publishRecord {
@@ -327,7 +328,7 @@ func published(name, sha string, res publish.Result) publishRecord {
 	case res.Patched:
 		how = "patched"
 	}
-	return publishRecord{Name: name, HeadSHA: sha, CheckRun: res.CheckRunID, Title: res.Title, Conclusion: res.Conclusion, Digest: res.Digest, How: how}
+	return publishRecord{Name: name, HeadSHA: sha, CheckRun: res.CheckRunID, Title: res.Title, Conclusion: res.Conclusion, Digest: res.Digest, How: how, Annotated: res.Annotated}
 }
 
 type finalReport struct {
