@@ -87,7 +87,6 @@ func show(f *diff.File, text diff.File) {
 		f.Binary, f.Added, f.Deleted = false, 0, 0
 	case f.Op == diff.TypeChanged: // counted by git as if the types were one
 		f.Added, f.Deleted, f.Binary = text.Added, text.Deleted, text.Binary
-	case f.Binary && len(text.Hunks) == 0 && f.OldBlob != "" && f.OldBlob == f.NewBlob: // nothing but the name or the mode changed
 	case f.Binary != text.Binary || f.Added != text.Added || f.Deleted != text.Deleted:
 		f.Truncated, f.Why = true, fmt.Sprintf("git counts %d added and %d deleted lines, its diff shows %d and %d", f.Added, f.Deleted, text.Added, text.Deleted)
 	}

@@ -128,7 +128,7 @@ func TestRenamedBinaryIsWhole(t *testing.T) {
 	c.git("mv", "a.bin", "b.bin")
 	head := c.commit("rename")
 	_, p, gaps := patchOf(t, open(t, c.dir, Options{}), base, head)
-	if len(p.Files) != 1 || p.Files[0].Op != diff.Renamed || !p.Files[0].Binary || p.Files[0].Unseen() || len(gaps) > 0 {
+	if len(p.Files) != 1 || p.Files[0].Op != diff.Renamed || p.Files[0].Unseen() || len(gaps) > 0 {
 		t.Errorf("%+v, gaps %q", p.Files, gaps)
 	}
 }
