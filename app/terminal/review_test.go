@@ -175,3 +175,17 @@ func TestReviewWithNothingAgainstIt(t *testing.T) {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }
+
+// An empty range is said to be one: on the default branch itself people easily
+// compare it with itself.
+func TestReviewOfNothing(t *testing.T) {
+	c := newClone(t)
+	r, err := terminal.Range(t.Context(), terminal.RangeOptions{Dir: c.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := r.WriteText(&text, false); err != nil || !strings.HasPrefix(text.String(), "Nothing to look at · no file differs from main\nNext: name ") || !r.Passes() {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}

@@ -59,6 +59,8 @@ func (t *text) head(r Report) {
 	title := publish.Title(r.view)
 	paint := t.paint.red
 	switch {
+	case len(r.Files) == 0 && r.Decision == review.Approved.String():
+		title, paint = "Nothing to look at · no file differs from "+publish.Visible(r.Source.Against), t.paint.yellow
 	case r.Decision == review.Approved.String():
 		title, paint = capital(r.Tier)+" · nothing found against it", t.paint.green
 		if n := len(r.Open); n > 0 {
@@ -74,6 +76,8 @@ func (t *text) head(r Report) {
 func next(r Report) string {
 	blocking := len(blockingFindings(r))
 	switch {
+	case len(r.Files) == 0 && r.Decision == review.Approved.String():
+		return "name what it would be merged into with --base, or the commits with --head, if that is not what you meant."
 	case r.Decision == review.Approved.String() && len(r.Open) == 0:
 		return "nothing to do here."
 	case r.Decision == review.Approved.String():
