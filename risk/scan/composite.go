@@ -2,7 +2,6 @@ package scan
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -27,37 +26,21 @@ func (s *scanner) composites(src *source, report func(Finding)) (why string) {
 	if !ok {
 		return "the whole action was not given"
 	}
-	switch now, composite, why := asWorkflow(text); {
-	case why != "":
-		return why
-	case !composite:
-		return ""
-	case len(text) > s.lim.WorkflowBytes || len(old) > s.lim.WorkflowBytes:
-		return fmt.Sprintf("over the limit of %d bytes for a workflow", s.lim.WorkflowBytes)
-	case work(text) > maxWork || work(old) > maxWork:
-		return "its YAML aliases make it too large"
-	case s.workflowCount >= s.lim.Workflows:
-		return fmt.Sprintf("over the limit of %d workflows", s.lim.Workflows)
-	default:
-		text = now
-	}
-	w := &workflow{src: src, added: map[int]bool{}, report: report}
-	if why := w.strangeBreaks(); why != "" {
+	now, composite, why := asWorkflow(text)
+	if why != "" || !composite {
 		return why
 	}
-	s.workflowCount++
-	s.concealWhole(src, len(text))
+	w, why := s.openWorkflow(src, text, old, report)
+	if why != "" {
+		return why
+	}
 	defer func() {
 		if recover() != nil {
 			why = "actionlint could not look at it" // its panic may hold source text
 		}
 	}()
-
-	for l := range src.added(s.ctx) {
-		w.added[l.no] = true
-	}
 	var faults, before []*actionlint.Error
-	w.now, faults = lint(src.path, text)
+	w.now, faults = lint(src.path, now)
 	if isActionPath(src.file.OldPath) {
 		if was, composite, _ := asWorkflow(old); composite {
 			w.old, before = lint(src.path, was)

@@ -31,31 +31,18 @@ func (s *scanner) workflows(src *source, report func(Finding)) (why string) {
 		return "" // said already
 	}
 	text, old, ok := src.texts()
-	switch {
-	case !ok:
+	if !ok {
 		return "the whole workflow was not given"
-	case len(text) > s.lim.WorkflowBytes || len(old) > s.lim.WorkflowBytes:
-		return fmt.Sprintf("over the limit of %d bytes for a workflow", s.lim.WorkflowBytes)
-	case work(text) > maxWork || work(old) > maxWork:
-		return "its YAML aliases make it too large"
-	case s.workflowCount >= s.lim.Workflows:
-		return fmt.Sprintf("over the limit of %d workflows", s.lim.Workflows)
 	}
-	w := &workflow{src: src, added: map[int]bool{}, report: report}
-	if why := w.strangeBreaks(); why != "" {
+	w, why := s.openWorkflow(src, text, old, report)
+	if why != "" {
 		return why
 	}
-	s.workflowCount++
-	s.concealWhole(src, len(text))
 	defer func() {
 		if recover() != nil {
 			why = "actionlint could not look at it" // its panic may hold source text
 		}
 	}()
-
-	for l := range src.added(s.ctx) {
-		w.added[l.no] = true
-	}
 	var faults, before []*actionlint.Error
 	w.now, faults = lint(src.path, text)
 	if risk.IsWorkflowPath(src.file.OldPath) {
@@ -71,6 +58,29 @@ func (s *scanner) workflows(src *source, report func(Finding)) (why string) {
 		w.checkouts()
 	}
 	return cmp.Or(s.late(), why)
+}
+
+// openWorkflow begins with a workflow or a composite action, unless it is too much
+// or its lines cannot be told.
+func (s *scanner) openWorkflow(src *source, text, old string, report func(Finding)) (w *workflow, why string) {
+	switch {
+	case len(text) > s.lim.WorkflowBytes || len(old) > s.lim.WorkflowBytes:
+		return nil, fmt.Sprintf("over the limit of %d bytes for a workflow", s.lim.WorkflowBytes)
+	case work(text) > maxWork || work(old) > maxWork:
+		return nil, "its YAML aliases make it too large"
+	case s.workflowCount >= s.lim.Workflows:
+		return nil, fmt.Sprintf("over the limit of %d workflows", s.lim.Workflows)
+	}
+	w = &workflow{src: src, added: map[int]bool{}, report: report}
+	if why := w.strangeBreaks(); why != "" {
+		return nil, why
+	}
+	s.workflowCount++
+	s.concealWhole(src, len(text))
+	for l := range src.added(s.ctx) {
+		w.added[l.no] = true
+	}
+	return w, ""
 }
 
 // maxFaults bounds what one workflow can make us say, and look for in its blocks.
