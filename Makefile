@@ -19,7 +19,8 @@ demo: build ## the main job, against a GitHub of its own; KEEP=1 leaves it up
 
 test: ## every test, with the race detector; the whole-space invariants without it
 	$(GO) test -race -timeout 15m ./...
-	$(GO) test -count=1 -v -run '^TestInvariantsOverAllFacts$$' ./review | tee /dev/stderr | grep '^--- PASS' >/dev/null
+	@out=$$($(GO) test -count=1 -v -run '^TestInvariantsOverAllFacts$$' ./review); code=$$?; echo "$$out"; \
+	test $$code -eq 0 && echo "$$out" | grep -q '^--- PASS'
 
 bench: ## figures, beside the code that makes them; not part of the tests
 	$(GO) test -run '^$$' -bench . -benchtime $(or $(BENCHTIME),2s) $(or $(PKG),./...)
