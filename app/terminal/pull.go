@@ -58,7 +58,7 @@ func Pull(ctx context.Context, address string, o PullOptions) (Report, error) {
 	if pull.State != forge.PullOpen {
 		l.notes = append(l.notes, "the pull request is "+string(pull.State))
 	}
-	return l.judge(ctx), nil
+	return l.judge(ctx)
 }
 
 // parsePull reads https://HOST/OWNER/NAME/pull/NUMBER, with anything behind it,

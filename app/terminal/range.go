@@ -47,7 +47,7 @@ func Range(ctx context.Context, o RangeOptions) (report Report, err error) {
 		}
 		l.notes = append(l.notes, fmt.Sprintf("%s that git does not track %s no part of the change until `git add`: %s", plural(n, "file"), verb, few(rg.Untracked)))
 	}
-	return l.judge(ctx), nil
+	return l.judge(ctx)
 }
 
 func open(ctx context.Context, dir string) (*local.Repo, error) {

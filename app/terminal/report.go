@@ -62,6 +62,8 @@ type Report struct {
 	PolicyRevision string `json:"policy_revision"`
 
 	view publish.View
+	// searched: the scanners looked at everything, and all they found is listed.
+	searched bool
 }
 
 // pullRequest is the kind of source of which CI and purpose are known.
@@ -160,6 +162,7 @@ func newReport(src Source, rd session.Reading, j session.Judged, p policy.Policy
 	for _, reviewer := range j.Evidence.Reviewers {
 		r.ReviewReason = reviewer.Reason
 	}
+	r.searched = len(j.Evidence.ScanGaps)+len(j.Evidence.Truncated)+len(j.Evidence.Unread)+len(j.Scan.More) == 0
 	out.Gate = gate
 	r.view = publish.View{State: publish.StateDecided, Assessment: j.Assessment, Outcome: out, Evidence: j.Evidence, HeadSHA: src.Head}
 	return r

@@ -2,7 +2,9 @@ package terminal_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -187,5 +189,30 @@ func TestReviewOfNothing(t *testing.T) {
 	var text bytes.Buffer
 	if err := r.WriteText(&text, false); err != nil || !strings.HasPrefix(text.String(), "Nothing to look at · no file differs from main\nNext: name ") || !r.Passes() {
 		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+// A diff that was cut in its last line is not taken for a whole one, and what an
+// error shows of a line is too little for a key.
+func TestReviewOfACutDiff(t *testing.T) {
+	const head = "diff --git a/auth/a.go b/auth/a.go\nindex 1111111..2222222 100644\n--- a/auth/a.go\n+++ b/auth/a.go\n@@ -1 +1,2 @@\n a\n"
+	for _, cut := range []string{head + "+k := \"", head + key + "\n"} {
+		r, err := terminal.Diff(t.Context(), "x.diff", strings.NewReader(cut))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(r)
+		if err != nil || r.Decision != "needs_human" || r.Passes() || strings.Contains(string(text), key) {
+			t.Errorf("%q: %s (%v)\n%s", cut, r.Decision, err, text)
+		}
+	}
+}
+
+// What was interrupted says nothing.
+func TestReviewThatIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := terminal.Diff(ctx, "x.diff", strings.NewReader("diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-a\n+b\n")); !errors.Is(err, context.Canceled) || r.Decision != "" {
+		t.Errorf("%q, %v", r.Decision, err)
 	}
 }

@@ -32,13 +32,15 @@ func (r Report) WriteSARIF(w io.Writer, version string) error {
 		}
 		run.AddResult(resultOf(f, rules[f.Rule]))
 	}
+	// A search that was not finished must not close the alerts of one that was.
+	run.AddInvocation(sarif.NewInvocation().WithExecutionSuccessful(r.searched))
 	report := sarif.NewReport()
 	report.AddRun(run)
 	return report.PrettyWrite(w)
 }
 
 func resultOf(f Finding, rule int) *sarif.Result {
-	at := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewArtifactLocation().WithURI((&url.URL{Path: f.Path}).EscapedPath()))
+	at := sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewArtifactLocation().WithURI((&url.URL{Path: f.Path}).String()))
 	if f.Line > 0 && f.Side == "RIGHT" {
 		at = at.WithRegion(sarif.NewRegion().WithStartLine(f.Line))
 	}

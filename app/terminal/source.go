@@ -33,9 +33,23 @@ type looked struct {
 }
 
 // judge takes it through the gates.
-func (l looked) judge(ctx context.Context) Report {
+func (l looked) judge(ctx context.Context) (Report, error) {
 	p := terminalPolicy()
-	return newReport(l.source, l.reading, session.Judge(ctx, l.reading, p), p, l.notes)
+	j := session.Judge(ctx, l.reading, p)
+	if err := ctx.Err(); err != nil { // what was not scanned by then would look like little
+		return Report{}, fmt.Errorf("judge %s: %w", l.source.Name, err)
+	}
+	return newReport(l.source, l.reading, j, p, l.notes), nil
+}
+
+// lastByte remembers the end of what is read.
+type lastByte struct{ b byte }
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		l.b = p[len(p)-1]
+	}
+	return len(p), nil
 }
 
 // unknowable is a reading about which nobody can be asked: CI and the author are
@@ -48,7 +62,8 @@ func unknowable(p diff.Patch) session.Reading {
 // it. Name is shown to people. A diff of which nothing could be read is an error;
 // what is lost in it otherwise is named in the report.
 func Diff(ctx context.Context, name string, r io.Reader) (Report, error) {
-	patch, err := diff.Read(r, diff.PatchLimits{})
+	end := &lastByte{}
+	patch, err := diff.Read(io.TeeReader(r, end), diff.PatchLimits{})
 	var faults []review.Unread
 	switch {
 	case err != nil && len(patch.Files) == 0:
@@ -60,7 +75,10 @@ func Diff(ctx context.Context, name string, r io.Reader) (Report, error) {
 	}
 	l := looked{source: Source{Kind: "diff", Name: name}, reading: unknowable(patch)}
 	l.reading.Unread = faults
-	return l.judge(ctx), nil
+	if end.b != '\n' {
+		l.reading.Unread = append(l.reading.Unread, review.Unread{What: "diff", Detail: "it ends within a line, as one that was cut does; git's end with a line end"})
+	}
+	return l.judge(ctx)
 }
 
 // unreadOf lists the places of a diff that could not be read. Files that are
@@ -79,10 +97,11 @@ func unreadOf(err error) []review.Unread {
 
 // flatten takes joined errors apart.
 func flatten(err error) []error {
+	whole := err
 	for ; err != nil; err = errors.Unwrap(err) {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			return joined.Unwrap()
 		}
 	}
-	return nil
+	return []error{whole}
 }

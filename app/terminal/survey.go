@@ -142,7 +142,9 @@ func History(ctx context.Context, o SurveyOptions) (s Survey, err error) {
 	for _, j := range judged { // in order, so that the examples are the newest
 		t.add(j)
 	}
-	s = t.survey()
+	if s = t.survey(); s.Commits == 0 {
+		return s, fmt.Errorf("%s: none of %d commits could be judged; the first: %s", repo.Name(), len(commits), s.Failed[0].Detail)
+	}
 	s.Name, s.Line, s.Newest, s.Oldest = repo.Name(), line, commits[0].SHA, commits[len(commits)-1].SHA
 	return s, nil
 }

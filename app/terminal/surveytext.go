@@ -21,6 +21,9 @@ func (s Survey) WriteText(w io.Writer, color bool) error {
 		kind = "merges"
 	}
 	t.line("%s %d %s, %s…%s", t.paint.bold(publish.Visible(s.Name)), s.Commits, kind, short(s.Oldest), short(s.Newest))
+	if s.FailedCount > 0 {
+		t.line("%s", t.paint.yellow(fmt.Sprintf("%d more could not be judged; they are in no figure below", s.FailedCount)))
+	}
 	t.heading("Tiers")
 	for _, tier := range s.Tiers {
 		t.line("  %-9s %6d  %5.1f %%", tier.Tier, tier.Commits, 100*tier.Share)

@@ -11,8 +11,7 @@ import (
 	"github.com/countersign/countersign/review/publish"
 )
 
-// maxRows is how many rows of a list are shown; the rest is counted, and --json
-// lists all.
+// maxRows is how many rows of a list are shown; the rest is counted.
 const maxRows = 20
 
 // textWidth is where sentences are broken.
@@ -50,7 +49,7 @@ func (t *text) heading(s string) { t.line("\n%s", t.paint.bold(s)) }
 // more counts what a list leaves out.
 func (t *text) more(left int) {
 	if left > 0 {
-		t.line("  and %d more; --json lists all", left)
+		t.line("  and %d more; --json lists more of them", left)
 	}
 }
 

@@ -47,6 +47,7 @@ func commands() []command {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second one ends what does not listen, such as a read of standard input
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -76,6 +77,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			return exitOK
 		case errors.Is(err, errFound):
 			return exitFound
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			fmt.Fprintf(errOut, "countersign %s: interrupted\n", c.name)
+			return exitUsage
 		default:
 			fmt.Fprintf(errOut, "countersign %s: %v\n", c.name, err)
 			return exitUsage

@@ -74,12 +74,12 @@ var refused = map[string]struct {
 	says            string
 	listed, missing int
 }{
-	"16u-submodule-log":  {ErrUnsupported, "line 1: not supported: \"Submodule sub", 0, 1},
+	"16u-submodule-log":  {ErrUnsupported, "line 1: not supported: \"Submodul…", 0, 1},
 	"22-combined":        {ErrUnsupported, "line 1: \"m\": not supported: a combined diff", 1, 0},
 	"38-truncated":       {ErrMalformed, "line 8: \"x\": malformed diff: the hunk ends after 2 of 5 old and 2 of 5 new", 1, 0},
 	"38b-overlong":       {ErrMalformed, "line 9: \"x\": malformed diff: more lines than the 2 old and 2 new", 1, 0},
 	"41-huge-counts":     {ErrMalformed, "line 5: \"x\": malformed diff: hunk header", 1, 0},
-	"42-negative-counts": {ErrMalformed, "line 5: \"x\": malformed diff: hunk header \"@@ -0,0 +0,0 @@\" counts no lines", 1, 0},
+	"42-negative-counts": {ErrMalformed, "line 5: \"x\": malformed diff: hunk header \"@@ -0,0 …\" counts no lines", 1, 0},
 }
 
 func TestParseCorpus(t *testing.T) {

@@ -126,7 +126,7 @@ func (p *patchParser) stray(line string) {
 
 func strayError(line string) error {
 	what := func(kind error, wrong, right string) error {
-		return fmt.Errorf("%w: %.80q %s: right is %s", kind, line, wrong, right)
+		return fmt.Errorf("%w: %q %s: right is %s", kind, glimpse(line), wrong, right)
 	}
 	switch {
 	case strings.HasPrefix(line, submoduleLog):

@@ -156,8 +156,8 @@ func (p *hunkParser) hunk() (Hunk, error) {
 		}
 		line, ok := bodyLine(text)
 		if !ok {
-			return Hunk{}, fmt.Errorf("%w: %.80q begins with neither a space, +, - nor a backslash, after %d of %d old and %d of %d new lines of the hunk",
-				ErrMalformed, text, oldNo-h.OldStart, h.OldLines, newNo-h.NewStart, h.NewLines)
+			return Hunk{}, fmt.Errorf("%w: %q begins with neither a space, +, - nor a backslash, after %d of %d old and %d of %d new lines of the hunk",
+				ErrMalformed, glimpse(text), oldNo-h.OldStart, h.OldLines, newNo-h.NewStart, h.NewLines)
 		}
 		if line.Op != AddedLine {
 			line.Old = oldNo
@@ -213,10 +213,20 @@ func bodyLine(text string) (line Line, ok bool) {
 	return Line{}, false
 }
 
+// glimpse is the beginning of a line for an error: enough to find it by, and too
+// little to show a secret that the line may hold.
+func glimpse(line string) string {
+	const shown = 8
+	if len(line) <= shown {
+		return line
+	}
+	return line[:shown] + "…"
+}
+
 // parseHeader reads `@@ -a[,b] +c[,d] @@[ section]`.
 func parseHeader(line string) (Hunk, error) {
 	bad := func(what string) (Hunk, error) {
-		return Hunk{}, fmt.Errorf("%w: hunk header %.80q %s: right is `@@ -start,count +start,count @@`", ErrMalformed, line, what)
+		return Hunk{}, fmt.Errorf("%w: hunk header %q %s: right is `@@ -start,count +start,count @@`", ErrMalformed, glimpse(line), what)
 	}
 	rest, ok := strings.CutPrefix(line, "@@ -")
 	if !ok {

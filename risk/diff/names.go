@@ -117,7 +117,7 @@ func wholeName(s string) (string, error) {
 			return "", err
 		}
 		if rest != "" {
-			return "", fmt.Errorf("%w: %.80q stands behind the quoted name %.200q: right is nothing", ErrMalformed, rest, name)
+			return "", fmt.Errorf("%w: %q stands behind the quoted name %.200q: right is nothing", ErrMalformed, glimpse(rest), name)
 		}
 	}
 	if name == "" || strings.IndexByte(name, 0) >= 0 {

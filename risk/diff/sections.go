@@ -138,7 +138,7 @@ func (p *patchParser) contentNames(f *File) error {
 		line := p.peek()
 		text, ok := strings.CutPrefix(line, side.key)
 		if !ok {
-			return p.ahead(fmt.Errorf("%w: %.80q behind the line `---`: right is `+++ b/name`", ErrMalformed, line))
+			return p.ahead(fmt.Errorf("%w: %q behind the line `---`: right is `+++ b/name`", ErrMalformed, glimpse(line)))
 		}
 		if len(line) > p.patchLim.File.LineBytes {
 			return p.ahead(p.longLine(line))
@@ -206,12 +206,12 @@ func (p *patchParser) binaryPatch() error {
 			if block == 1 {
 				return nil // the second, for the way back, may be left out
 			}
-			return p.ahead(fmt.Errorf("%w: %.80q behind `GIT binary patch`: right is `literal SIZE` or `delta SIZE`", ErrMalformed, line))
+			return p.ahead(fmt.Errorf("%w: %q behind `GIT binary patch`: right is `literal SIZE` or `delta SIZE`", ErrMalformed, glimpse(line)))
 		}
 		p.skip()
 		for line = p.peek(); line != ""; line = p.peek() {
 			if !isBase85(line) {
-				return p.ahead(fmt.Errorf("%w: %.80q in a binary patch: right is a line of base 85, or an empty one at its end", ErrMalformed, line))
+				return p.ahead(fmt.Errorf("%w: %q in a binary patch: right is a line of base 85, or an empty one at its end", ErrMalformed, glimpse(line)))
 			}
 			p.skip()
 		}
