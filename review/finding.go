@@ -98,6 +98,14 @@ type Waiver struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// Anchor is a place in a hunk of the diff.
+type Anchor struct {
+	Path      string `json:"path"`
+	Side      Side   `json:"side"`
+	StartLine int    `json:"start_line,omitempty"` // 0: one line
+	Line      int    `json:"line"`
+}
+
 // Finding is one defect at one place.
 type Finding struct {
 	Key         FindingKey    `json:"key,omitempty"`  // computed when empty
@@ -113,6 +121,11 @@ type Finding struct {
 	Title       string        `json:"title"`
 	Detail      string        `json:"detail,omitempty"`
 	FailingCase string        `json:"failing_case,omitempty"`
+	// Suggestion is what the lines of Anchor should be replaced by, whole lines; set
+	// only where that is exact.
+	Suggestion string `json:"suggestion,omitempty"`
+	// Anchor is the place at which the forge accepts a comment; nil: there is none.
+	Anchor *Anchor `json:"anchor,omitempty"`
 
 	// Verified: path, line and quote were found. A reviewer's finding without it
 	// is listed and decides nothing.

@@ -17,7 +17,15 @@ const (
 	CheckName = "countersign"
 	// AdvisoryName is the check on a base that is not gated.
 	AdvisoryName = "countersign / advisory"
+	// ReviewName is the check that lists the findings, CoverageName the one that
+	// shows who looked at which file. Both are always neutral: only `countersign`
+	// judges.
+	ReviewName   = "countersign / review"
+	CoverageName = "countersign / coverage"
 )
+
+// OwnNames lists every name that we report under.
+func OwnNames() []string { return []string{CheckName, AdvisoryName, ReviewName, CoverageName} }
 
 // State is where a pull request's session is on one head.
 type State uint8

@@ -62,7 +62,7 @@ func ReadPull(ctx context.Context, c forge.Client, ref forge.PullRef, p policy.P
 	f.reportedBy(nil)
 	f.Checks = collect.Checks(collect.ChecksInput{
 		Snapshot: snap, Required: f.required, PolicyRequired: p.Checks.Required, Advisory: p.Checks.Advisory,
-		ChangedWorkflows: changedWorkflows(f.Patch), OwnNames: []string{publish.CheckName, publish.AdvisoryName}, Now: now, Wait: p.Checks.Wait,
+		ChangedWorkflows: changedWorkflows(f.Patch), OwnNames: publish.OwnNames(), Now: now, Wait: p.Checks.Wait,
 	})
 	return pull, f.Reading, nil
 }
