@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign/countersign/handlers"
@@ -55,7 +58,10 @@ func (s *Store) RaiseSubjects(ctx context.Context, tx *sql.Tx, counts map[handle
 	const columns = 5
 	args := make([]any, 0, columns*len(counts)+1)
 	now := s.Now()
-	for subject, n := range counts {
+	// In the order of their keys: two commits that take the same rows in different
+	// orders would wait for each other.
+	for _, subject := range slices.SortedFunc(maps.Keys(counts), func(a, b handlers.Subject) int { return strings.Compare(a.Key, b.Key) }) {
+		n := counts[subject]
 		args = append(args, subject.Key, string(subject.Kind), n, n, now)
 	}
 	args = append(args, tired)
@@ -73,14 +79,14 @@ RETURNING %s`, tuples(len(counts), columns), len(args), subjectColumns), args...
 // whether a turn of the subject is under way, which may have missed its cause.
 // tired is that of RaiseSubjects.
 func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Subject, notBefore time.Time, running bool, tired int) (SubjectState, error) {
-	st, ok, err := s.Subject(ctx, tx, subject.Key)
+	if err := s.TakeSubjects(ctx, tx, subject); err != nil {
+		return SubjectState{}, err
+	}
+	st, _, err := s.Subject(ctx, tx, subject.Key)
 	if err != nil {
 		return SubjectState{}, err
 	}
 	now := s.Now()
-	if !ok {
-		st = SubjectState{Subject: subject}
-	}
 	due := notBefore.UTC()
 	if notBefore.IsZero() {
 		due = now
@@ -97,6 +103,27 @@ func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Su
 		st.Attempts = 0
 	}
 	return st, s.SaveSubject(ctx, tx, st)
+}
+
+// TakeSubjects makes the transaction the only one that changes these subjects, until
+// it ends; their rows are made where there are none. Whoever reads a row in order to
+// write it takes it first, and all that it will need at once: rows taken one by one
+// in different orders are a deadlock.
+func (s *Store) TakeSubjects(ctx context.Context, tx *sql.Tx, subjects ...handlers.Subject) error {
+	sorted := slices.SortedFunc(slices.Values(subjects), func(a, b handlers.Subject) int { return strings.Compare(a.Key, b.Key) })
+	for _, subject := range slices.CompactFunc(sorted, func(a, b handlers.Subject) bool { return a.Key == b.Key }) {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO subjects (key, kind, updated_at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING`,
+			subject.Key, string(subject.Kind), s.Now()); err != nil {
+			return fmt.Errorf("take subject %s: %w", subject.Key, err)
+		}
+		if !s.Postgres() {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM subjects WHERE key = $1 FOR UPDATE`, subject.Key); err != nil {
+			return fmt.Errorf("take subject %s: %w", subject.Key, err)
+		}
+	}
+	return nil
 }
 
 // SaveSubject writes the whole row.

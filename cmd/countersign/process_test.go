@@ -91,7 +91,7 @@ func (s *site) opened() []githubsim.Delivery {
 // sessions counts the sessions that were started, by pull request.
 func (s *site) sessions() map[int]int {
 	s.t.Helper()
-	db, err := store.OpenReadOnly(context.Background(), s.db)
+	db, err := store.OpenReadOnly(context.Background(), store.Options{Path: s.db})
 	s.must(err)
 	defer db.Close()
 	recs, err := db.FindTrail(context.Background(), trail.Query{Type: trail.TypeRunStart, Limit: 10_000})
@@ -206,7 +206,7 @@ func TestBurstOfPushes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	s.must(s.sim.WaitIdle(ctx))
-	db, err := store.OpenReadOnly(ctx, s.db)
+	db, err := store.OpenReadOnly(ctx, store.Options{Path: s.db})
 	s.must(err)
 	defer db.Close()
 	recs, err := db.FindTrail(ctx, trail.Query{Type: trail.TypePublish, Limit: 10_000})
