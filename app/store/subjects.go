@@ -82,11 +82,14 @@ func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Su
 	if err := s.TakeSubjects(ctx, tx, subject); err != nil {
 		return SubjectState{}, err
 	}
-	st, _, err := s.Subject(ctx, tx, subject.Key)
+	st, ok, err := s.Subject(ctx, tx, subject.Key)
 	if err != nil {
 		return SubjectState{}, err
 	}
 	now := s.Now()
+	if !ok {
+		st = SubjectState{Subject: subject}
+	}
 	due := notBefore.UTC()
 	if notBefore.IsZero() {
 		due = now
@@ -106,24 +109,27 @@ func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Su
 }
 
 // TakeSubjects makes the transaction the only one that changes these subjects, until
-// it ends; their rows are made where there are none. Whoever reads a row in order to
-// write it takes it first, and all that it will need at once: rows taken one by one
-// in different orders are a deadlock.
+// it ends; on PostgreSQL their rows are made where there are none. Whoever reads a
+// row in order to write it takes it first, and all that it will need at once: rows
+// taken one by one in different orders are a deadlock.
 func (s *Store) TakeSubjects(ctx context.Context, tx *sql.Tx, subjects ...handlers.Subject) error {
+	if !s.Postgres() {
+		return nil
+	}
 	sorted := slices.SortedFunc(slices.Values(subjects), func(a, b handlers.Subject) int { return strings.Compare(a.Key, b.Key) })
 	for _, subject := range slices.CompactFunc(sorted, func(a, b handlers.Subject) bool { return a.Key == b.Key }) {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO subjects (key, kind, updated_at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING`,
-			subject.Key, string(subject.Kind), s.Now()); err != nil {
-			return fmt.Errorf("take subject %s: %w", subject.Key, err)
-		}
-		if !s.Postgres() {
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM subjects WHERE key = $1 FOR UPDATE`, subject.Key); err != nil {
+		// An update of nothing takes the row as well as an insertion does.
+		if _, err := tx.ExecContext(ctx, `INSERT INTO subjects (key, kind, updated_at) VALUES ($1, $2, $3)
+ON CONFLICT (key) DO UPDATE SET kind = subjects.kind`, subject.Key, string(subject.Kind), s.Now()); err != nil {
 			return fmt.Errorf("take subject %s: %w", subject.Key, err)
 		}
 	}
 	return nil
+}
+
+// TakeSubject is Subject for a transaction that will write the row.
+func (s *Store) TakeSubject(ctx context.Context, tx *sql.Tx, key string) (SubjectState, bool, error) {
+	return s.subject(ctx, tx, key, s.forUpdate())
 }
 
 // SaveSubject writes the whole row.
@@ -142,8 +148,11 @@ ON CONFLICT (key) DO UPDATE SET want_gen = excluded.want_gen, urgent_gen = exclu
 
 // Subject reads one row; ok is false when nothing ever happened to it.
 func (s *Store) Subject(ctx context.Context, q Querier, key string) (st SubjectState, ok bool, err error) {
-	row := q.QueryRowContext(ctx, `SELECT `+subjectColumns+` FROM subjects WHERE key = $1`, key)
-	st, err = scanSubject(row)
+	return s.subject(ctx, q, key, "")
+}
+
+func (s *Store) subject(ctx context.Context, q Querier, key, lock string) (st SubjectState, ok bool, err error) {
+	st, err = scanSubject(q.QueryRowContext(ctx, `SELECT `+subjectColumns+` FROM subjects WHERE key = $1`+lock, key))
 	if errors.Is(err, sql.ErrNoRows) {
 		return SubjectState{}, false, nil
 	}
