@@ -39,7 +39,11 @@
 // by itself. With Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
 // Faults (Fail) break chosen routes in chosen ways; Requests lists what was asked.
 //
-// Not simulated: reviews, their comments and threads (an event of a review can be sent, and GraphQL
-// shows none), mutations, upload of scan results, job logs, tarballs, search. What the API description
-// names of these is listed in TestDescribedOperations.
+// Reviews have their comments and threads, over REST and GraphQL. A thread stands where its line stands
+// in the present diff, and is outdated where that line was changed, removed or left the diff.
+//
+// Not simulated: events of comments that are edited or deleted and of threads that are resolved, review
+// requests and reviewDecision, mutations other than those of testdata/github/mutations.txt, upload of
+// scan results, job logs, tarballs, search. What the API description names of these is listed in
+// TestDescribedOperations.
 package githubsim

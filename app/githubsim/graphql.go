@@ -64,7 +64,7 @@ func runGraphQL(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(exec.Run(in.Query, in.OperationName, in.Variables, c.queryRoot()))
+	return ok(exec.Run(in.Query, in.OperationName, in.Variables, gqlexec.Roots{Query: c.queryRoot(), Mutation: c.mutationRoot()}))
 }
 
 func (c *call) queryRoot() gqlexec.Object {
@@ -134,9 +134,4 @@ func connect[T any](field, typ string, all []T, item func(T) gqlexec.Object) gql
 	return func(a gqlexec.Args) (any, error) {
 		return gqlexec.Connection(field, typ, a, len(all), func(i int) (gqlexec.Object, error) { return item(all[i]), nil })
 	}
-}
-
-// empty is a connection that holds nothing yet.
-func empty(field, typ string) gqlexec.Func {
-	return connect(field, typ, []struct{}(nil), func(struct{}) gqlexec.Object { return gqlexec.Object{} })
 }

@@ -72,7 +72,7 @@ func invalid(resource, field, code, message string) *apiError {
 func (s *Sim) routes() []route {
 	var all []route
 	for _, group := range [][]route{
-		appRoutes(), repoRoutes(), contentRoutes(), gitRoutes(), peopleRoutes(), pullRoutes(),
+		appRoutes(), repoRoutes(), contentRoutes(), gitRoutes(), peopleRoutes(), pullRoutes(), reviewRoutes(), reviewCommentRoutes(),
 		checkRoutes(), statusRoutes(), issueRoutes(), hookRoutes(), graphqlRoutes(),
 	} {
 		all = append(all, group...)

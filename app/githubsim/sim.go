@@ -43,6 +43,7 @@ type Sim struct {
 	apps     map[int64]*AppHandle
 	installs []*Installation
 	tokens   map[string]*token
+	nodes    map[string]any    // reviews, threads and comments by GraphQL id
 	usage    map[string]*usage // rate limits, by owner of the token
 	stores   int               // git stores made so far
 }
@@ -53,7 +54,7 @@ func New(opts Options) (*Sim, error) {
 	s := &Sim{
 		opts: opts, log: opts.Logger, dir: opts.Dir, url: "https://api.github.com",
 		ids: newIDs(), accounts: map[string]*account{}, emails: map[string]*account{}, repos: map[string]*Repo{},
-		apps: map[int64]*AppHandle{}, tokens: map[string]*token{}, usage: map[string]*usage{},
+		apps: map[int64]*AppHandle{}, tokens: map[string]*token{}, nodes: map[string]any{}, usage: map[string]*usage{},
 	}
 	if s.dir == "" {
 		dir, err := os.MkdirTemp("", "githubsim-")

@@ -29,6 +29,9 @@ type Options struct {
 	// WritesPerMinute is the number of writes a minute after which the secondary limit answers 403
 	// with Retry-After. 0 means no secondary limit.
 	WritesPerMinute int
+	// NullThreads answers addPullRequestReviewThread for a place outside the diff with a null thread and
+	// no error at all, as GitHub has been seen to do; without it the answer is an error.
+	NullThreads bool
 }
 
 // App describes a GitHub App.

@@ -101,8 +101,13 @@ func (e *Executor) parse(query string) (*ast.QueryDocument, gqlerror.List) {
 	return doc, nil
 }
 
-// Run answers one operation. A query that does not fit the schema is answered by errors alone.
-func (e *Executor) Run(query, operation string, vars map[string]any, root Object) Response {
+// Roots are the objects that operations begin at. The fields of a mutation are computed one after the
+// other, in the order of the text; one that fails is null, with an error that names it, and the others
+// stand.
+type Roots struct{ Query, Mutation Object }
+
+// Run answers one operation. A text that does not fit the schema is answered by errors alone.
+func (e *Executor) Run(query, operation string, vars map[string]any, roots Roots) Response {
 	doc, errs := e.parse(query)
 	if len(errs) > 0 {
 		return refused(errs)
@@ -111,8 +116,12 @@ func (e *Executor) Run(query, operation string, vars map[string]any, root Object
 	if op == nil {
 		return refused(gqlerror.List{gqlerror.Errorf("No operation named %q", operation)})
 	}
-	if op.Operation != ast.Query {
-		return refused(gqlerror.List{gqlerror.Errorf("%ss are not simulated", op.Operation)})
+	root := roots.Query
+	switch op.Operation {
+	case ast.Mutation:
+		root = roots.Mutation
+	case ast.Subscription:
+		return refused(gqlerror.List{gqlerror.Errorf("subscriptions are not simulated")})
 	}
 	values, err := validator.VariableValues(e.schema, op, vars)
 	if err != nil {
