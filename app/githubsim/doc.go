@@ -37,7 +37,8 @@
 //
 // Webhooks are delivered in order by one background worker with GitHub's 10 s limit and no redelivery
 // by itself. With Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
-// Faults (Fail) break chosen routes in chosen ways; Requests lists what was asked.
+// Faults (Fail) break chosen requests in chosen ways: by route, GraphQL operation or installation, before
+// or after the work; Requests lists what was asked, and RequestCounts counts it.
 //
 // Reviews have their comments and threads, over REST and GraphQL. A thread stands where its line stands
 // in the present diff, and is outdated where that line was changed, removed or left the diff.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +48,25 @@ func newExecutor() func() (*gqlexec.Executor, error) {
 
 func graphqlRoutes() []route {
 	return []route{{"POST /graphql", anyToken, "", runGraphQL}}
+}
+
+// operationName is the name of the operation that a request asks for: the one named, else that of the
+// first operation in the text.
+func operationName(body []byte) string {
+	var in struct {
+		Query         string `json:"query"`
+		OperationName string `json:"operationName"`
+	}
+	if json.Unmarshal(body, &in) != nil {
+		return ""
+	}
+	if in.OperationName != "" {
+		return in.OperationName
+	}
+	if m := regexp.MustCompile(`^[\s,]*(?:query|mutation)\s+(\w+)`).FindStringSubmatch(in.Query); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 func runGraphQL(c *call) (*reply, error) {

@@ -61,7 +61,7 @@ func (c *call) gqlPull(p *Pull) (gqlexec.Object, error) {
 			})
 		}),
 		"files":    connect("files", "PullRequestChangedFileConnection", diff, gqlChangedFile),
-		"comments": connect("comments", "IssueCommentConnection", p.comments, c.gqlComment),
+		"comments": connect("comments", "IssueCommentConnection", known(c, p.comments, func(m *comment) int64 { return m.id }), c.gqlComment),
 		"closingIssuesReferences": connect("closingIssuesReferences", "IssueConnection", p.closingIssues(), func(t *thread) gqlexec.Object {
 			return gql("Issue", obj{
 				"id": nodeID("I", t.id), "databaseId": t.id, "number": t.number, "title": t.title, "body": t.body,

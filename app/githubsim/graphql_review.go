@@ -20,19 +20,19 @@ func (c *call) gqlReviews(p *Pull, a gqlexec.Args) (any, error) {
 			all = append(all, v)
 		}
 	}
-	return c.reviewPage("reviews", a, all)
+	return c.reviewPage("reviews", a, known(c, all, (*review).number))
 }
 
 // gqlLatestReviews are the newest submitted review of each author.
 func (c *call) gqlLatestReviews(p *Pull, a gqlexec.Args) (any, error) {
+	submitted := slices.DeleteFunc(slices.Clone(p.reviews), func(v *review) bool { return v.state == reviewPending })
+	submitted = known(c, submitted, (*review).number)
 	newest := map[*account]*review{}
-	for _, v := range p.reviews {
-		if v.state != reviewPending {
-			newest[v.author] = v
-		}
+	for _, v := range submitted {
+		newest[v.author] = v
 	}
 	var all []*review
-	for _, v := range p.reviews {
+	for _, v := range submitted {
 		if newest[v.author] == v {
 			all = append(all, v)
 		}
@@ -47,12 +47,38 @@ func (c *call) reviewPage(field string, a gqlexec.Args, all []*review) (any, err
 func (c *call) gqlThreads(p *Pull, a gqlexec.Args) (any, error) {
 	var all []*reviewThread
 	for _, t := range p.reviewThreads {
-		if t.visibleTo(c.me.account()) {
+		if len(c.shown(t.comments)) > 0 {
 			all = append(all, t)
 		}
 	}
 	return gqlexec.Connection("reviewThreads", "PullRequestReviewThreadConnection", a, len(all), func(i int) (gqlexec.Object, error) { return c.gqlThread(all[i]), nil })
 }
+
+// shown are the comments that the caller sees. A stale answer lacks the newest comment of the pull
+// request, and with it a thread that it began.
+func (c *call) shown(list []*reviewComment) []*reviewComment {
+	var out []*reviewComment
+	for _, m := range list {
+		if m.review.visibleTo(c.me.account()) && !(c.stale && m == m.thread.pull.newestComment()) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (p *Pull) newestComment() *reviewComment {
+	var newest *reviewComment
+	for _, t := range p.reviewThreads {
+		for _, m := range t.comments {
+			if newest == nil || m.id > newest.id {
+				newest = m
+			}
+		}
+	}
+	return newest
+}
+
+func (v *review) number() int64 { return v.id }
 
 func (c *call) gqlReview(v *review) gqlexec.Object {
 	p := v.pull
@@ -66,7 +92,7 @@ func (c *call) gqlReview(v *review) gqlexec.Object {
 		"repository":  lazy(func() (any, error) { return c.gqlRepo(p.repo), nil }),
 		"commit":      lazy(func() (any, error) { return c.gqlCommitOf(p, v.commit) }),
 		"comments": gqlexec.Func(func(a gqlexec.Args) (any, error) {
-			return connect("comments", "PullRequestReviewCommentConnection", v.comments(), c.gqlReviewComment)(a)
+			return connect("comments", "PullRequestReviewCommentConnection", c.shown(v.comments()), c.gqlReviewComment)(a)
 		}),
 	})
 }
@@ -101,7 +127,7 @@ func (c *call) gqlThread(t *reviewThread) gqlexec.Object {
 		"pullRequest": lazy(func() (any, error) { return c.gqlPull(t.pull) }),
 		"repository":  lazy(func() (any, error) { return c.gqlRepo(t.pull.repo), nil }),
 		"comments": gqlexec.Func(func(a gqlexec.Args) (any, error) { // looked at when asked: a mutation may have added one
-			return connect("comments", "PullRequestReviewCommentConnection", t.shown(c.me.account()), c.gqlReviewComment)(a)
+			return connect("comments", "PullRequestReviewCommentConnection", c.shown(t.comments), c.gqlReviewComment)(a)
 		}),
 	})
 }

@@ -276,6 +276,7 @@ func listReviewOwnComments(c *call) (*reply, error) {
 
 // commentPage is one page of comments, in the order asked for.
 func (c *call) commentPage(all []*reviewComment, by string) (*reply, error) {
+	all = knownAlone(c, all, func(m *reviewComment) int64 { return m.id })
 	if by == "updated" {
 		slices.SortStableFunc(all, func(a, b *reviewComment) int { return a.updated.Compare(b.updated) })
 	}

@@ -1,10 +1,12 @@
 package githubsim
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -90,12 +92,33 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	// The body is read before anything waits for it: a slow caller holds nobody up, and one that gives up
+	// is noticed.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	r.Body = io.NopCloser(&readBody{bytes.NewReader(body), err})
 	found := s.router.find(r)
 	entry := Request{
 		Time: s.opts.Clock().UTC(), Method: r.Method, Route: found.template(), Path: r.URL.Path, Query: r.URL.RawQuery, Auth: "none",
 	}
+	if entry.Route == "/graphql" {
+		entry.Operation = operationName(body)
+	}
 	s.serveFaulty(&recorder{ResponseWriter: w, entry: &entry, journal: &s.journal}, r, found)
+}
+
+// readBody is a body that was read before, with the error that ended it.
+type readBody struct {
+	*bytes.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (b *readBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) && b.err != nil {
+		err = b.err
+	}
+	return n, err
 }
 
 // serve answers without faults: who asks, whether they may, the work under the lock, the answer.
@@ -109,7 +132,7 @@ func (s *Sim) serve(w *recorder, r *http.Request, found *compiled) {
 	rep, err := found.answer(c)
 	header := s.limitHeader(c)
 	s.mu.Unlock()
-	w.entry.Auth, w.entry.App = c.me.kind(), c.me.slug()
+	w.entry.Auth, w.entry.App, w.entry.Installation = c.me.kind(), c.me.slug(), c.me.installation()
 	for k, v := range header {
 		w.Header().Set(k, v)
 	}
@@ -117,6 +140,9 @@ func (s *Sim) serve(w *recorder, r *http.Request, found *compiled) {
 		w.Header().Set("Link", c.link)
 	}
 	w.unchanged = func() { s.refund(c) }
+	if w.after != nil {
+		w.after(*w.entry)
+	}
 	s.write(w, r, rep, err)
 }
 
@@ -125,9 +151,10 @@ type recorder struct {
 	http.ResponseWriter
 	entry   *Request
 	journal *journal // nil where the answer goes nowhere
-	stale   bool     // lists are to lack their last entry
+	stale   bool     // lists are to lack what was written last
 	// unchanged is called before a 304, which costs nothing.
 	unchanged func()
+	after     func(Request) // called when the work is done and nothing is answered yet
 }
 
 func (w *recorder) WriteHeader(status int) {

@@ -30,6 +30,8 @@ type Sim struct {
 	hooks    *hookQueue
 	faults   faultList
 	journal  journal
+	closed   chan struct{} // closed by Close: nobody waits on
+	closing  sync.Once
 
 	mu       sync.Mutex // guards everything below and the state behind every handle
 	server   *http.Server
@@ -63,6 +65,8 @@ func New(opts Options) (*Sim, error) {
 		}
 		s.dir, s.ownDir = dir, true
 	}
+	s.closed = make(chan struct{})
+	s.journal.max, s.journal.counts = opts.MaxRequests, map[string]int{}
 	s.hooks = newHookQueue(s.log, opts.HoldWebhooks, opts.Clock)
 	s.router, s.executor = newRouter(s.routes()), newExecutor()
 	if _, err := s.addApp(App{ID: actionsAppID, Slug: "github-actions", Name: "GitHub Actions", Owner: "github"}); err != nil {
@@ -92,6 +96,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RateLimit <= 0 {
 		o.RateLimit = 5_000
+	}
+	if o.MaxRequests <= 0 {
+		o.MaxRequests = 100_000
 	}
 	return o
 }
@@ -135,6 +142,7 @@ func (s *Sim) SetURL(url string) {
 // Close stops the server and the webhook worker, and removes the temporary folder. Webhooks still
 // queued are not sent. It may be called more than once.
 func (s *Sim) Close() error {
+	s.closing.Do(func() { close(s.closed) })
 	s.hooks.close()
 	s.mu.Lock()
 	server, own := s.server, s.ownDir
