@@ -17,6 +17,7 @@ import (
 type call struct {
 	sim  *Sim
 	r    *http.Request
+	body *readBody
 	me   identity
 	repo *Repo // of routes below /repos/{owner}/{repo}
 	link string

@@ -40,6 +40,9 @@
 // Faults (Fail) break chosen requests in chosen ways: by route, GraphQL operation or installation, before
 // or after the work; Requests lists what was asked, and RequestCounts counts it.
 //
+// The hourly limit is always on, those of points and content with Options.Limits; Refusals counts what
+// each refused.
+//
 // Reviews have their comments and threads, over REST and GraphQL. A thread stands where its line stands
 // in the present diff, and is outdated where that line was changed, removed or left the diff.
 //

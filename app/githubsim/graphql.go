@@ -50,23 +50,23 @@ func graphqlRoutes() []route {
 	return []route{{"POST /graphql", anyToken, "", runGraphQL}}
 }
 
-// operationName is the name of the operation that a request asks for: the one named, else that of the
-// first operation in the text.
-func operationName(body []byte) string {
+// operationOf tells the name of the operation that a request asks for, the one named or that of the
+// first operation in the text, and whether that one is a mutation.
+func operationOf(body []byte) (name string, mutation bool) {
 	var in struct {
 		Query         string `json:"query"`
 		OperationName string `json:"operationName"`
 	}
 	if json.Unmarshal(body, &in) != nil {
-		return ""
+		return "", false
+	}
+	if m := regexp.MustCompile(`(?:^|})[\s,]*(query|mutation)\b\s*(\w*)`).FindStringSubmatch(in.Query); m != nil {
+		name, mutation = m[2], m[1] == "mutation"
 	}
 	if in.OperationName != "" {
-		return in.OperationName
+		name = in.OperationName
 	}
-	if m := regexp.MustCompile(`^[\s,]*(?:query|mutation)\s+(\w+)`).FindStringSubmatch(in.Query); m != nil {
-		return m[1]
-	}
-	return ""
+	return name, mutation
 }
 
 func runGraphQL(c *call) (*reply, error) {
@@ -92,10 +92,10 @@ func (c *call) queryRoot() gqlexec.Object {
 	return gql("Query", obj{
 		"repository": gqlexec.Func(c.gqlRepository),
 		"rateLimit": lazy(func() (any, error) {
-			u := c.usage()
+			h := c.hour()
 			return gql("RateLimit", obj{
-				"cost": 1, "limit": c.sim.opts.RateLimit, "used": u.used, "remaining": max(c.sim.opts.RateLimit-u.used, 0),
-				"resetAt": stamp(u.start.Add(time.Hour)), "nodeCount": 1,
+				"cost": 1, "limit": c.sim.opts.RateLimit, "used": h.used, "remaining": max(c.sim.opts.RateLimit-h.used, 0),
+				"resetAt": stamp(h.start.Add(time.Hour)), "nodeCount": 1,
 			}), nil
 		}),
 		"viewer": lazy(func() (any, error) { return c.gqlUser(c.me.account()), nil }),

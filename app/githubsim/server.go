@@ -51,6 +51,8 @@ type apiError struct {
 	message string
 	errors  []any
 	header  map[string]string
+	doc     string // documentation_url; empty means the general one
+	instead *reply // what is answered in place of all that
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -95,13 +97,14 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The body is read before anything waits for it: a slow caller holds nobody up, and one that gives up
 	// is noticed.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	r.Body = io.NopCloser(&readBody{bytes.NewReader(body), err})
+	kept := &readBody{Reader: bytes.NewReader(body), err: err}
+	r.Body = kept
 	found := s.router.find(r)
 	entry := Request{
 		Time: s.opts.Clock().UTC(), Method: r.Method, Route: found.template(), Path: r.URL.Path, Query: r.URL.RawQuery, Auth: "none",
 	}
 	if entry.Route == "/graphql" {
-		entry.Operation = operationName(body)
+		entry.Operation, kept.mutation = operationOf(body)
 	}
 	s.serveFaulty(&recorder{ResponseWriter: w, entry: &entry, journal: &s.journal}, r, found)
 }
@@ -109,8 +112,12 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // readBody is a body that was read before, with the error that ended it.
 type readBody struct {
 	*bytes.Reader
-	err error
+	err      error
+	mutation bool // it is a GraphQL mutation
 }
+
+// Close implements io.Closer.
+func (b *readBody) Close() error { return nil }
 
 // Read implements io.Reader.
 func (b *readBody) Read(p []byte) (int, error) {
@@ -128,6 +135,7 @@ func (s *Sim) serve(w *recorder, r *http.Request, found *compiled) {
 		return
 	}
 	c := &call{sim: s, r: r, stale: w.stale}
+	c.body, _ = r.Body.(*readBody)
 	s.mu.Lock()
 	rep, err := found.answer(c)
 	header := s.limitHeader(c)
@@ -247,7 +255,14 @@ func errorReply(err error) *reply {
 	if !errors.As(err, &ae) {
 		ae = refuse(http.StatusInternalServerError, "Server Error: "+err.Error())
 	}
-	body := obj{"message": ae.message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(ae.status)}
+	if ae.instead != nil {
+		return ae.instead
+	}
+	doc := ae.doc
+	if doc == "" {
+		doc = "https://docs.github.com/rest"
+	}
+	body := obj{"message": ae.message, "documentation_url": doc, "status": strconv.Itoa(ae.status)}
 	if len(ae.errors) > 0 {
 		body["errors"] = ae.errors
 	}

@@ -47,7 +47,8 @@ type Sim struct {
 	tokens   map[string]*token
 	nodes    map[string]any    // reviews, threads and comments by GraphQL id
 	usage    map[string]*usage // rate limits, by owner of the token
-	stores   int               // git stores made so far
+	refusals Refusals
+	stores   int // git stores made so far
 }
 
 // New makes an empty GitHub. It fails where the folder cannot be made or git is not installed.

@@ -24,10 +24,13 @@ type Options struct {
 	// MaxPatchBytes and MaxPatchLines are the limits above which a file's `patch` is left out.
 	// 0 means 500 kB and 20,000 lines, GitHub's limits for one file.
 	MaxPatchBytes, MaxPatchLines int
-	// RateLimit is the number of requests an hour for each token. 0 means 5,000.
+	// RateLimit is the number of requests an hour for each installation or person, of GraphQL as many
+	// again. 0 means 5,000.
 	RateLimit int
-	// WritesPerMinute is the number of writes a minute after which the secondary limit answers 403
-	// with Retry-After. 0 means no secondary limit.
+	// Limits are the secondary limits; none without them. See GitHubLimits.
+	Limits Limits
+	// WritesPerMinute is the number of writes a minute after which REST answers 403 with Retry-After.
+	// 0 means no such limit.
 	WritesPerMinute int
 	// MaxRequests bounds the request log; the oldest entries go first. 0 means 100,000.
 	MaxRequests int
