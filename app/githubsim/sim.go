@@ -68,7 +68,7 @@ func New(opts Options) (*Sim, error) {
 	}
 	s.closed = make(chan struct{})
 	s.journal.max, s.journal.counts = opts.MaxRequests, map[string]int{}
-	s.hooks = newHookQueue(s.log, opts.HoldWebhooks, opts.Clock)
+	s.hooks = newHookQueue(opts)
 	s.router, s.executor = newRouter(s.routes()), newExecutor()
 	if _, err := s.addApp(App{ID: actionsAppID, Slug: "github-actions", Name: "GitHub Actions", Owner: "github"}); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -97,6 +97,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RateLimit <= 0 {
 		o.RateLimit = 5_000
+	}
+	if o.HookWorkers <= 0 {
+		o.HookWorkers = 1
 	}
 	if o.MaxRequests <= 0 {
 		o.MaxRequests = 100_000

@@ -16,6 +16,9 @@ type Options struct {
 	Logger *slog.Logger
 	// HoldWebhooks keeps every webhook until DeliverNext, DeliverHeld or DropHeld is called for it.
 	HoldWebhooks bool
+	// HookWorkers is how many webhooks are delivered at once. Those of a repository stay in order, and
+	// those of an installation that name no repository. 0 means 1: all in order.
+	HookWorkers int
 	// MaxTreeEntries is the number of entries after which a recursive tree is cut and marked
 	// `truncated`. 0 means GitHub's 100,000.
 	MaxTreeEntries int

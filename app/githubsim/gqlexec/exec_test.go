@@ -2,6 +2,7 @@ package gqlexec_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +11,8 @@ import (
 
 const schema = `
 type Mutation { feed(name: String!): Pet, count: Int }
-type Query { pet(name: String = "Rex"): Pet, pets: [Pet!]!, strict: Strict }
+type Query { pet(name: String = "Rex"): Pet, pets: [Pet!]!, strict: Strict, named(names: [String!], by: By): [Pet!]! }
+input By { names: [String!] }
 interface Pet { name: String!, friend: Pet }
 type Dog implements Pet { name: String!, friend: Pet, barks: Boolean! }
 type Cat implements Pet { name: String!, friend: Pet }
@@ -34,7 +36,19 @@ func run(t *testing.T, query string, vars map[string]any) string {
 			}
 			return nil, &gqlexec.Error{Type: "NOT_FOUND", Message: "no such pet"}
 		}),
-		"pets":   []any{dog, cat},
+		"pets": []any{dog, cat},
+		"named": gqlexec.Func(func(a gqlexec.Args) (any, error) {
+			names, _ := a["names"].([]any)
+			by, _ := a["by"].(map[string]any)
+			more, _ := by["names"].([]any)
+			out := []any{}
+			for _, p := range []gqlexec.Object{cat, dog} {
+				if slices.Contains(names, p.Fields["name"]) || slices.Contains(more, p.Fields["name"]) {
+					out = append(out, p)
+				}
+			}
+			return out, nil
+		}),
 		"strict": gqlexec.Object{Type: "Strict", Fields: map[string]any{"must": nil}},
 	}}}))
 	if err != nil {
@@ -65,6 +79,9 @@ func TestAnswers(t *testing.T) {
 		want  string
 	}{
 		"a default":          {`{ pet { name } }`, nil, `{"data":{"pet":{"name":"Rex"}}}`},
+		"one for a list":     {`{ named(names: "Tom") { name } }`, nil, `{"data":{"named":[{"name":"Tom"}]}}`},
+		"one, in an object":  {`{ named(by: {names: "Rex"}) { name } }`, nil, `{"data":{"named":[{"name":"Rex"}]}}`},
+		"a list":             {`{ named(names: ["Tom"], by: {names: ["Rex"]}) { name } }`, nil, `{"data":{"named":[{"name":"Tom"},{"name":"Rex"}]}}`},
 		"a variable":         {`query($n: String) { pet(name: $n) { name } }`, map[string]any{"n": "Tom"}, `{"data":{"pet":{"name":"Tom"}}}`},
 		"an alias":           {`{ a: pet(name: "Tom") { n: name } b: pet { name } }`, nil, `{"data":{"a":{"n":"Tom"},"b":{"name":"Rex"}}}`},
 		"the type's name":    {`{ pets { __typename } }`, nil, `{"data":{"pets":[{"__typename":"Dog"},{"__typename":"Cat"}]}}`},
