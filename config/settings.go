@@ -161,6 +161,9 @@ func setV4(s *Settings, v string) error {
 	if err == nil && err2 == nil && rest.Host != "" && rest.Host != graphql.Host {
 		return fmt.Errorf("is on %s while GITHUB_V3_API_URL is on %s; both are sent the same tokens, so want one host, or leave it unset", graphql.Host, rest.Host)
 	}
+	if err == nil && err2 == nil && rest.Scheme != "" && rest.Scheme != graphql.Scheme {
+		return fmt.Errorf("is %s while GITHUB_V3_API_URL is %s; both are sent the same tokens, and http shows them to the network: want https for both, or leave it unset", graphql.Scheme, rest.Scheme)
+	}
 	return nil
 }
 

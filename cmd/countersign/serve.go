@@ -44,6 +44,9 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return fmt.Errorf("log level: %w", err)
 	}
 	logger := zerolog.New(errOut).Level(level).With().Timestamp().Logger()
+	for _, f := range config.Mistyped(os.Environ()) {
+		logger.Warn().Str("setting", f.Name).Str("where", f.Where).Msg(f.Problem)
+	}
 
 	starting, cancel := context.WithTimeout(ctx, startGrace)
 	defer cancel()
