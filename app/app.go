@@ -41,6 +41,8 @@ type Options struct {
 	// Transport is the base of every call out; nil: the default one. Tests put
 	// the validation of requests and answers here.
 	Transport http.RoundTripper
+	// Ops is what operators see of the process; nil: one that nobody serves.
+	Ops *Ops
 }
 
 // App is the service.
@@ -52,6 +54,7 @@ type App struct {
 	queue    *queue.Queue
 	host     *github.Host
 	server   *http.Server
+	ops      *Ops
 }
 
 // New opens the database and puts the parts together. Nothing runs yet. Close
@@ -59,6 +62,9 @@ type App struct {
 func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Ops == nil {
+		o.Ops = NewOps(o.Version, o.Logger)
 	}
 	host, err := github.New(github.Options{
 		AppID: s.AppID, PrivateKeyPEM: s.PrivateKey, RESTURL: s.V3URL, GraphQLURL: s.V4URL,
@@ -72,14 +78,17 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{settings: s, version: o.Version, logger: o.Logger, store: db, host: host}
+	a := &App{settings: s, version: o.Version, logger: o.Logger, store: db, host: host, ops: o.Ops}
 	if err := a.assemble(o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	a.ops.health.opened(db.Ready)
 	return a, nil
 }
 
 func (a *App) assemble(o Options) error {
+	metrics := a.ops.metrics
+	watched := watchedStore{a.store, metrics}
 	publisher, err := publish.New(publish.Options{Store: a.store, Owner: processName, Now: o.Now})
 	if err != nil {
 		return err
@@ -87,31 +96,29 @@ func (a *App) assemble(o Options) error {
 	rules := policy.Default()
 	rules.Mode = a.settings.Mode
 	engine := session.New(session.Options{
-		Host: a.host, Store: a.store, Log: trail.NewLog(a.store, o.Version, o.Now),
-		Publisher: publisher, Publications: a.store,
+		Host: a.host, Store: watched, Log: trail.NewLog(watched, o.Version, o.Now),
+		Publisher: watchedPublisher{publisher, metrics}, Publications: a.store,
 		Policy: rules, PolicySource: "compiled-in defaults, mode " + rules.Mode.String() + " by setting",
 		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger,
 	})
 	a.queue, err = queue.New(queue.Options{
-		Store: a.store, Runners: runners(engine, a.store), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
+		Store: a.store, Runners: runners(engine, a.store, metrics), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
 	})
 	if err != nil {
 		return err
 	}
+	metrics.WatchDepth(depthOf(a.queue, a.store.Now))
 	hook, err := handlers.New(handlers.Options{
-		Secrets: a.settings.WebhookSecrets, OwnAppID: a.settings.AppID, Intake: a.queue, Logger: o.Logger, Now: o.Now,
+		Secrets: a.settings.WebhookSecrets, OwnAppID: a.settings.AppID, Intake: watchedIntake{a.queue, metrics},
+		Observe: metrics.Delivery, Logger: o.Logger, Now: o.Now,
 	})
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
 	mux.Handle(HookPath, hook)
-	a.server = &http.Server{
-		Handler: mux,
-		// GitHub sends 25 MB at most and gives up after 10 s.
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
+	a.ops.health.routes(mux)
+	a.server = newServer(mux, o.Logger)
 	return nil
 }
 
@@ -135,12 +142,15 @@ func (a *App) Check(ctx context.Context) error {
 // stopGrace bounds a clean stop: jobs at work are given back after it.
 const stopGrace = 20 * time.Second
 
-// Run serves on the listener until the context ends, then stops in order: no
-// new deliveries, jobs finished or given back, database closed by Close.
+// Run serves on the listener until the context ends, then stops in order: not
+// ready, so that a balancer sends deliveries elsewhere, while those that still
+// come are taken for the time that settings say; no new deliveries; jobs
+// finished or given back; database closed by Close.
 func (a *App) Run(ctx context.Context, l net.Listener) error {
 	if err := a.queue.Start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
+	a.ops.health.working()
 	served := make(chan error, 1)
 	go func() { served <- a.server.Serve(l) }()
 	a.logger.Info().Str("addr", l.Addr().String()).Str("hook", HookPath).Str("version", a.version).
@@ -149,7 +159,12 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 	var err error
 	select {
 	case <-ctx.Done():
+		a.ops.health.ending()
+		err = a.drain(served)
 	case err = <-served:
+		a.ops.health.ending()
+	}
+	if err != nil {
 		err = fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
@@ -157,8 +172,27 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 	return errors.Join(err, a.server.Shutdown(stop), a.queue.Stop(stop))
 }
 
+// drain goes on serving until balancers have noticed.
+func (a *App) drain(served <-chan error) error {
+	if a.settings.Drain <= 0 {
+		return nil
+	}
+	a.logger.Info().Dur("for", a.settings.Drain).Msg("stopping: not ready any more, still taking deliveries")
+	t := time.NewTimer(a.settings.Drain)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case err := <-served:
+		return err
+	}
+}
+
 // Store is the database, for commands that read it in the same process.
 func (a *App) Store() *store.Store { return a.store }
 
 // Close closes the database. Run must have returned.
-func (a *App) Close() error { return a.store.Close() }
+func (a *App) Close() error {
+	a.ops.health.closed()
+	return a.store.Close()
+}

@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"app":                     {"app/...", "handlers", "review/...", "risk/...", "config/..."},
 	"app/store":               {"handlers", "review/...", "risk/...", "config/policy"},
 	"app/queue":               {"handlers", "app/store", "review/forge"},
+	"app/telemetry":           {},
 	"app/demo":                {"app", "app/githubsim", "config", "review/permission", "review/trail"},
 	"app/githubsim":           {"app/githubsim/..."},
 	"app/githubsim/...":       {"app/githubsim/..."},

@@ -44,6 +44,7 @@ type world struct {
 
 	settings config.Settings
 	base     http.RoundTripper // nil: every call is validated
+	ops      *app.Ops          // nil: the service's own
 	service  *app.App
 	stop     context.CancelFunc
 	stopped  chan error
@@ -108,7 +109,7 @@ func (w *world) start() {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", w.settings.ListenAddr)
 	w.must(err)
-	w.service, err = app.New(ctx, w.settings, app.Options{Version: "test", Logger: zerolog.New(w.log), Transport: w.transport()})
+	w.service, err = app.New(ctx, w.settings, app.Options{Version: "test", Logger: zerolog.New(w.log), Transport: w.transport(), Ops: w.ops})
 	w.must(err)
 	w.hook = "http://" + l.Addr().String() + app.HookPath
 	w.app.SetWebhook(w.hook, hookSecret)

@@ -22,6 +22,12 @@ import (
 type Settings struct {
 	// ListenAddr is where the webhook is served.
 	ListenAddr string
+	// OpsAddr is where metrics, health and readiness are served for operators;
+	// empty: no metrics.
+	OpsAddr string
+	// Drain is how long deliveries are still taken after a stop was asked for and
+	// /readyz says so: what a balancer needs to notice.
+	Drain time.Duration
 	// V3URL and V4URL are GitHub's REST and GraphQL endpoints, without a trailing
 	// slash. An empty V4URL follows from V3URL.
 	V3URL, V4URL string
@@ -64,13 +70,9 @@ type setting struct {
 
 func table() []setting {
 	return []setting{
-		{name: "LISTEN_ADDR", fallback: ":8080", doc: "address to serve on", set: func(s *Settings, v string) error {
-			if _, _, err := net.SplitHostPort(v); err != nil {
-				return fmt.Errorf("want host:port, such as :8080 or 127.0.0.1:8080")
-			}
-			s.ListenAddr = v
-			return nil
-		}},
+		{name: "LISTEN_ADDR", fallback: ":8080", doc: "address of the webhook, /healthz and /readyz", set: addrInto(func(s *Settings) *string { return &s.ListenAddr })},
+		{name: "COUNTERSIGN_OPS_ADDR", doc: "address of /metrics, and of /healthz and /readyz once more, such as 127.0.0.1:9464; not for the public; unset: no metrics", set: setOpsAddr},
+		{name: "COUNTERSIGN_DRAIN", fallback: "3s", doc: "how long deliveries are still taken after a stop was asked for, while /readyz answers 503", set: durationInto(func(s *Settings) *time.Duration { return &s.Drain }, 0, time.Minute)},
 		{name: "GITHUB_V3_API_URL", fallback: "https://api.github.com", doc: "GitHub's REST API", set: urlInto(func(s *Settings) *string { return &s.V3URL })},
 		{name: "GITHUB_V4_API_URL", doc: "GitHub's GraphQL API; derived from GITHUB_V3_API_URL when unset", set: setV4},
 		{name: "GITHUB_APP_INTEGRATION_ID", required: true, doc: "the App's id, from its settings page", set: func(s *Settings, v string) error {
@@ -129,6 +131,26 @@ func Reference() []Doc {
 	return out
 }
 
+func addrInto(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
+			return errors.New("want host:port, such as :8080 or 127.0.0.1:8080")
+		}
+		*field(s) = v
+		return nil
+	}
+}
+
+// setOpsAddr refuses the webhook's address: whoever can deliver could read the
+// metrics there.
+func setOpsAddr(s *Settings, v string) error {
+	_, port, _ := net.SplitHostPort(v)
+	if v == s.ListenAddr && port != "0" {
+		return errors.New("is LISTEN_ADDR; want an address of its own, such as 127.0.0.1:9464: metrics are not for whoever can deliver")
+	}
+	return addrInto(func(s *Settings) *string { return &s.OpsAddr })(s, v)
+}
+
 // setV4 refuses another host than the REST API's: both are sent the same tokens.
 func setV4(s *Settings, v string) error {
 	if err := urlInto(func(s *Settings) *string { return &s.V4URL })(s, v); err != nil {
@@ -138,6 +160,9 @@ func setV4(s *Settings, v string) error {
 	graphql, err2 := url.Parse(s.V4URL)
 	if err == nil && err2 == nil && rest.Host != "" && rest.Host != graphql.Host {
 		return fmt.Errorf("is on %s while GITHUB_V3_API_URL is on %s; both are sent the same tokens, so want one host, or leave it unset", graphql.Host, rest.Host)
+	}
+	if err == nil && err2 == nil && rest.Scheme != "" && rest.Scheme != graphql.Scheme {
+		return fmt.Errorf("is %s while GITHUB_V3_API_URL is %s; both are sent the same tokens, and http shows them to the network: want https for both, or leave it unset", graphql.Scheme, rest.Scheme)
 	}
 	return nil
 }

@@ -87,17 +87,13 @@ func newer(have, known int64) error {
 
 // refuseNewer is notNewer without goose, which would write its own table.
 func (s *Store) refuseNewer(ctx context.Context) error {
-	p, err := s.migrator()
+	have, err := s.schema(ctx)
 	if err != nil {
 		return err
 	}
-	known := int64(0)
-	for _, src := range p.ListSources() {
-		known = max(known, src.Version)
-	}
-	var have int64
-	if err := s.db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`).Scan(&have); err != nil {
-		return fmt.Errorf("read the schema's version: %w", err)
+	known, err := knownSchema()
+	if err != nil {
+		return err
 	}
 	return newer(have, known)
 }

@@ -80,6 +80,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, errors.Join(err, lock.release())
 	}
 	s.lock = lock
+	if err := refuseForeign(ctx, s.db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", opts.Path, err), s.Close())
+	}
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate database %s: %w", opts.Path, err), s.Close())
 	}
