@@ -43,8 +43,8 @@ func (s *Store) ClaimPublication(ctx context.Context, c publish.Claim) (publish.
 	return out, err
 }
 
-// putView stores the view and takes the pull request's other heads and names out
-// of what their checks say.
+// putView stores the view and takes the pull request's other heads, and on this one
+// the name that rules this one out, out of what their checks say.
 func putView(ctx context.Context, tx *sql.Tx, c publish.Claim, packed []byte) error {
 	now, live := micros(c.Now), c.View.Live()
 	_, err := tx.ExecContext(ctx, `INSERT INTO publication_views (repo_id, head_sha, name, pull, live, view, updated_at)
@@ -55,8 +55,8 @@ func putView(ctx context.Context, tx *sql.Tx, c publish.Claim, packed []byte) er
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE publication_views SET live = FALSE
-		WHERE repo_id = $1 AND pull = $2 AND live AND NOT (head_sha = $3 AND name = $4)`,
-		c.Key.RepoID, c.View.Pull.Number, c.Key.HeadSHA, c.Key.Name)
+		WHERE repo_id = $1 AND pull = $2 AND live AND (head_sha <> $3 OR name = $4)`,
+		c.Key.RepoID, c.View.Pull.Number, c.Key.HeadSHA, publish.Rival(c.Key.Name))
 	return err
 }
 
