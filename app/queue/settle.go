@@ -54,7 +54,7 @@ func (q *Queue) succeeded(ctx context.Context, t *turn, out Outcome) error {
 // which an event brings forward; where the forge said when to come back, nothing
 // does.
 func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
-	return q.settle(ctx, t, nil, func(_ context.Context, _ *sql.Tx, st *store.SubjectState) error {
+	return q.settle(ctx, t, nil, func(ctx context.Context, tx *sql.Tx, st *store.SubjectState) error {
 		now := q.store.Now()
 		log := q.logger.Warn().Err(cause).Str("subject", st.Subject.Key).Int("attempt", t.attempt).Int("max_attempts", q.maxAttempts)
 		if !st.Recheck.After(now) {
@@ -85,6 +85,7 @@ func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
 			log.Time("until", at).Msg("turn failed")
 		default:
 			log.Msg("turn failed for the last time; only an event starts another")
+			return q.tellGivenUp(ctx, tx, *st, reasonFailed, t.job.ID)
 		}
 		return nil
 	})
