@@ -28,7 +28,7 @@ type GivenUp struct {
 // The reasons.
 const (
 	reasonFailed    = "every attempt failed"
-	reasonDidNotEnd = "its attempts never ended"
+	reasonDidNotEnd = "its attempts did not end"
 )
 
 // givenUpAttempts is how often the hook is tried, over most of a day: an outage of

@@ -45,8 +45,8 @@ type Options struct {
 	Backoff []time.Duration
 	// LatePause is the pause before each attempt after the quick ones: an hour.
 	LatePause time.Duration
-	// GivenUp is called once a subject's turns failed for the last time or, several
-	// times in a row, did not end. It is called again until it returns nil.
+	// GivenUp is called when a subject's quick attempts are over, when its last one
+	// failed, and when attempts did not end. It is called again until it returns nil.
 	GivenUp func(ctx context.Context, g GivenUp) error
 	// Retention says how long rows are kept.
 	Retention store.Retention

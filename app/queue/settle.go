@@ -83,6 +83,9 @@ func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
 		case st.Attempts < q.giveUp():
 			again(st, now, at)
 			log.Time("until", at).Msg("turn failed")
+			if st.Attempts == q.maxAttempts { // from here on an hour passes between two
+				return q.tellGivenUp(ctx, tx, *st, reasonFailed, t.job.ID)
+			}
 		default:
 			log.Msg("turn failed for the last time; only an event starts another")
 			return q.tellGivenUp(ctx, tx, *st, reasonFailed, t.job.ID)
