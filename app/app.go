@@ -41,6 +41,17 @@ type Options struct {
 	// Transport is the base of every call out; nil: the default one. Tests put
 	// the validation of requests and answers here.
 	Transport http.RoundTripper
+	// Gentleness is the reconciler's pace. Retries overrides the queue's pauses. Only
+	// tests set them.
+	Gentleness Gentleness
+	Retries    Retries
+}
+
+// Retries are the queue's options of the same names.
+type Retries struct {
+	MaxAttempts int
+	Backoff     []time.Duration
+	LatePause   time.Duration
 }
 
 // App is the service.
@@ -52,6 +63,9 @@ type App struct {
 	queue    *queue.Queue
 	host     *github.Host
 	server   *http.Server
+	// reconciler is always there, since events are noted for it; it works where
+	// settings say how often.
+	reconciler *reconciler
 }
 
 // New opens the database and puts the parts together. Nothing runs yet. Close
@@ -88,16 +102,24 @@ func (a *App) assemble(o Options) error {
 	rules.Mode = a.settings.Mode
 	engine := session.New(session.Options{
 		Host: a.host, Store: a.store, Log: trail.NewLog(a.store, o.Version, o.Now),
-		Publisher: publisher, Publications: a.store,
+		Publisher: publisher, Publications: a.store, Failures: a.store, Findings: a.store,
 		Policy: rules, PolicySource: "compiled-in defaults, mode " + rules.Mode.String() + " by setting",
 		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger,
 	})
+	gentle := o.Gentleness.withDefaults()
+	a.reconciler = &reconciler{
+		store: a.store, engine: engine, lister: a.host, owner: processName, gentle: gentle, logger: o.Logger,
+		pace: store.Pace{Every: a.settings.Reconcile, Call: gentle.Call, Wake: gentle.Wake, Stale: gentle.Stale},
+	}
 	a.queue, err = queue.New(queue.Options{
-		Store: a.store, Runners: runners(engine, a.store), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
+		Store: a.store, Runners: runners(engine, a.store, a.reconciler), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
+		GivenUp:     givenUp(engine, a.store, o.Logger),
+		MaxAttempts: o.Retries.MaxAttempts, Backoff: o.Retries.Backoff, LatePause: o.Retries.LatePause,
 	})
 	if err != nil {
 		return err
 	}
+	a.reconciler.queue = a.queue
 	hook, err := handlers.New(handlers.Options{
 		Secrets: a.settings.WebhookSecrets, OwnAppID: a.settings.AppID, Intake: a.queue, Logger: o.Logger, Now: o.Now,
 	})
@@ -141,6 +163,7 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 	if err := a.queue.Start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
+	defer a.reconcile(ctx)()
 	served := make(chan error, 1)
 	go func() { served <- a.server.Serve(l) }()
 	a.logger.Info().Str("addr", l.Addr().String()).Str("hook", HookPath).Str("version", a.version).
@@ -155,6 +178,23 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	return errors.Join(err, a.server.Shutdown(stop), a.queue.Stop(stop))
+}
+
+// reconcile starts the reconciler; the function that it returns stops it.
+func (a *App) reconcile(ctx context.Context) (stop func()) {
+	if a.settings.Reconcile <= 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.reconciler.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // Store is the database, for commands that read it in the same process.

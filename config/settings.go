@@ -42,6 +42,9 @@ type Settings struct {
 	// Settle is how long a pull request rests after a session was superseded, so
 	// that a burst of pushes becomes one more session and not fifty.
 	Settle time.Duration
+	// Reconcile is how often each repository is looked through for pull requests that
+	// no event told of.
+	Reconcile time.Duration
 	// Workers is how many pull requests are worked on at the same time.
 	Workers int
 	// WritesPerMinute paces what is written to GitHub for one installation.
@@ -101,6 +104,7 @@ func table() []setting {
 		}},
 		{name: "COUNTERSIGN_DEBOUNCE", fallback: "10s", doc: "how long a head's CI events are gathered before the gate is recomputed", set: durationInto(func(s *Settings) *time.Duration { return &s.Debounce }, 0, 5*time.Minute)},
 		{name: "COUNTERSIGN_SETTLE", fallback: "2s", doc: "how long a pull request rests after a push superseded its session", set: durationInto(func(s *Settings) *time.Duration { return &s.Settle }, 0, time.Minute)},
+		{name: "COUNTERSIGN_RECONCILE", fallback: "1h", doc: "how often each repository is looked through for pull requests whose events were lost: one call to GitHub, none where nothing is open", set: durationInto(func(s *Settings) *time.Duration { return &s.Reconcile }, 5*time.Minute, 24*time.Hour)},
 		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: countInto(func(s *Settings) *int { return &s.Workers }, 256)},
 		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "check runs written a minute for one installation; GitHub's own limit is about 80", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 100_000)},
 		{name: "LOG_LEVEL", fallback: "info", doc: "debug, info, warn or error", set: func(s *Settings, v string) error {

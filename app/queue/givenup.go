@@ -21,6 +21,8 @@ type GivenUp struct {
 	Attempts   int
 	// Reason is ours, never the error's text.
 	Reason string
+	// Last: no further attempt is made before an event.
+	Last bool
 	// Job is the job that was the last to fail, for the log.
 	Job int64
 }
@@ -79,7 +81,8 @@ func (w *givenUpWorker) Work(ctx context.Context, job *river.Job[givenUpArgs]) e
 		return nil
 	}
 	err = w.q.givenUp(ctx, GivenUp{
-		Subject: handlers.Subject{Kind: a.Subject, Key: a.Key}, Generation: a.Generation, Attempts: a.Attempts, Reason: a.Reason, Job: a.Job,
+		Subject: handlers.Subject{Kind: a.Subject, Key: a.Key}, Generation: a.Generation, Attempts: a.Attempts, Reason: a.Reason,
+		Last: a.Attempts >= w.q.giveUp(), Job: a.Job,
 	})
 	if err != nil {
 		return fmt.Errorf("say that %s was given up: %w", a.Key, err)

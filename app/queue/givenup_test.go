@@ -31,7 +31,7 @@ func TestGivenUpIsTold(t *testing.T) {
 	attempts := 0
 	for range 2 {
 		g := receive(t, told, "the word")
-		if g.Subject != pull(7) || g.Generation != 1 || g.Reason != reasonFailed || g.Job == 0 {
+		if g.Subject != pull(7) || g.Generation != 1 || g.Reason != reasonFailed || g.Job == 0 || g.Last != (g.Attempts > 1) {
 			t.Errorf("told %+v", g)
 		}
 		attempts += g.Attempts
