@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign/countersign/app"
 	"github.com/countersign/countersign/app/githubsim"
+	"github.com/countersign/countersign/app/store"
 	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/review/trail"
 )
@@ -483,4 +484,14 @@ func TestCase076_CheckLeftOpen(t *testing.T) {
 		return n == 0
 	}, func() string { return "the check is still left open" })
 	w.await(old, func(run githubsim.CheckRun) bool { return run.Conclusion == "cancelled" })
+}
+
+// edit changes the database while the service is down.
+func (w *world) edit(query string, args ...any) {
+	w.t.Helper()
+	s, err := store.Open(w.t.Context(), store.Options{Path: w.settings.Database})
+	w.must(err)
+	defer s.Close() //nolint:errcheck // the next start tells
+	_, err = s.DB().ExecContext(w.t.Context(), query, args...)
+	w.must(err)
 }
