@@ -177,7 +177,7 @@ func (c *reconciler) look(ctx context.Context) (more bool) {
 	defer cancel()
 	err = c.call(calling, keep, l)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, store.ErrLookLost):
 		return true
 	case ctx.Err() != nil:
 		return false // the claim ends by itself, or with the next start

@@ -63,17 +63,31 @@ func (s *Store) NextFinding(ctx context.Context, tx *sql.Tx, p Pace) (f session.
 	if err != nil {
 		return f, false, fmt.Errorf("read the next finding: %w", err)
 	}
-	ok, err = changed(ctx, tx, `UPDATE reconcile_findings SET state = 'woken' WHERE repo_id = $1 AND pull = $2 AND state = 'waiting'`, f.Pull.Repo.ID, f.Pull.Number)
+	repo := f.Pull.Repo
+	// Of two processes one gets the installation's turn, or the finding.
+	if ok, err = s.takeTurn(ctx, tx, repo.Installation, now, p); err != nil || !ok {
+		return f, false, err
+	}
+	ok, err = changed(ctx, tx, `UPDATE reconcile_findings SET state = 'woken' WHERE repo_id = $1 AND pull = $2 AND state = 'waiting'`, repo.ID, f.Pull.Number)
 	if err != nil || !ok {
 		return f, false, err
 	}
-	repo := f.Pull.Repo
-	return f, true, s.steps(ctx, tx, "take a finding",
-		step{`UPDATE reconcile_installations SET wake_at = $1 WHERE id = $2`, []any{micros(now.Add(p.Wake)), repo.Installation}},
-		// A repository of which no event ever told has to be found by its id.
-		step{`INSERT INTO repos (id, owner, name, installation) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, name = excluded.name, installation = excluded.installation`,
-			[]any{repo.ID, repo.Owner, repo.Name, repo.Installation}})
+	// A repository of which no event ever told has to be found by its id.
+	return f, true, s.steps(ctx, tx, "remember a repository", step{`INSERT INTO repos (id, owner, name, installation) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, name = excluded.name, installation = excluded.installation`,
+		[]any{repo.ID, repo.Owner, repo.Name, repo.Installation}})
+}
+
+// takeTurn lets the installation wait before its next wake. One that no list names
+// has no pace to keep.
+func (s *Store) takeTurn(ctx context.Context, tx *sql.Tx, installation int64, now time.Time, p Pace) (bool, error) {
+	ok, err := changed(ctx, tx, `UPDATE reconcile_installations SET wake_at = $1 WHERE id = $2 AND wake_at <= $3`, micros(now.Add(p.Wake)), installation, micros(now))
+	if err != nil || ok {
+		return ok, err
+	}
+	var listed int
+	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM reconcile_installations WHERE id = $1`, installation).Scan(&listed)
+	return listed == 0, err
 }
 
 const findingColumns = `f.repo_id, f.pull, f.installation, f.owner, f.name, f.head_sha, f.reason, f.seen, f.pulled_at, f.found_at`

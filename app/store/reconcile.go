@@ -86,7 +86,8 @@ func aliveStep(owner string, now time.Time) step {
 }
 
 // ReconcileSoon makes an installation and all its repositories due: its owner
-// installed the App, gave it more, or took it back.
+// installed the App, gave it more, or took it back. A look under way is void: it may
+// have read what was there before.
 func (s *Store) ReconcileSoon(ctx context.Context, installation int64) error {
 	return s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.reconcileSoon(ctx, tx, installation, s.Now()) })
 }
@@ -94,7 +95,8 @@ func (s *Store) ReconcileSoon(ctx context.Context, installation int64) error {
 func (s *Store) reconcileSoon(ctx context.Context, tx *sql.Tx, installation int64, now time.Time) error {
 	return s.steps(ctx, tx, "reconcile an installation soon",
 		step{`INSERT INTO reconcile_installations (id, list_at, listed_at) VALUES ($1, $2, $2)
-			ON CONFLICT (id) DO UPDATE SET list_at = excluded.list_at, list_page = 1, list_began = 0, rest_until = 0, suspended = FALSE, call_at = 0, failures = 0, listed_at = excluded.listed_at`,
+			ON CONFLICT (id) DO UPDATE SET list_at = excluded.list_at, list_page = 1, list_began = 0, rest_until = 0, suspended = FALSE, call_at = 0, failures = 0,
+			 listed_at = excluded.listed_at, lease_until = 0, fence = reconcile_installations.fence + 1`,
 			[]any{installation, micros(now)}},
 		step{`UPDATE reconcile_repos SET due_at = $1 WHERE installation = $2 AND due_at > $1`, []any{micros(now), installation}},
 		step{`UPDATE reconcile_findings SET retry_at = 0, tries = 0 WHERE installation = $1 AND state = 'settled'`, []any{installation}})
