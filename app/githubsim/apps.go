@@ -134,7 +134,7 @@ func (a *AppHandle) events() []string {
 	if a.spec.Events == nil {
 		return []string{
 			"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "pull_request_review",
-			"push", "status",
+			"pull_request_review_comment", "push", "status",
 		}
 	}
 	return a.spec.Events
