@@ -28,10 +28,10 @@ import (
 // HookPath is where GitHub delivers webhooks.
 const HookPath = handlers.HookPath
 
-// processName names this process in claims and jobs. On the embedded database
-// there is one process, and the next one takes over the work of a dead one at
-// once because it bears the same name.
-const processName = "countersign"
+// embeddedName names the process in claims and jobs on the embedded database: there
+// is one, and the next one takes over the work of a dead one at once because it bears
+// the same name. On PostgreSQL a replica's name comes from settings.
+const embeddedName = "countersign"
 
 // Options are what does not come from settings.
 type Options struct {
@@ -43,11 +43,23 @@ type Options struct {
 	Transport http.RoundTripper
 	// Ops is what operators see of the process; nil: one that nobody serves.
 	Ops *Ops
+	// Gentleness is the reconciler's pace. Retries overrides the queue's pauses. Only
+	// tests set them.
+	Gentleness Gentleness
+	Retries    Retries
+}
+
+// Retries are the queue's options of the same names.
+type Retries struct {
+	MaxAttempts int
+	Backoff     []time.Duration
+	LatePause   time.Duration
 }
 
 // App is the service.
 type App struct {
 	settings config.Settings
+	name     string // in claims and jobs
 	version  string
 	logger   zerolog.Logger
 	store    *store.Store
@@ -55,6 +67,9 @@ type App struct {
 	host     *github.Host
 	server   *http.Server
 	ops      *Ops
+	// reconciler is always there, since events are noted for it; it works where
+	// settings say how often.
+	reconciler *reconciler
 }
 
 // New opens the database and puts the parts together. Nothing runs yet. Close
@@ -74,11 +89,14 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, store.Options{Path: s.Database, Logger: o.Logger, Now: o.Now})
+	db, err := store.Open(ctx, store.Options{URL: s.DatabaseURL, Connections: s.Connections, Path: s.Database, Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		return nil, err
 	}
-	a := &App{settings: s, version: o.Version, logger: o.Logger, store: db, host: host, ops: o.Ops}
+	a := &App{settings: s, name: embeddedName, version: o.Version, logger: o.Logger, store: db, host: host, ops: o.Ops}
+	if db.Postgres() {
+		a.name = s.Replica
+	}
 	if err := a.assemble(o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -89,7 +107,7 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 func (a *App) assemble(o Options) error {
 	metrics := a.ops.metrics
 	watched := watchedStore{a.store, metrics}
-	publisher, err := publish.New(publish.Options{Store: a.store, Owner: processName, Now: o.Now})
+	publisher, err := publish.New(publish.Options{Store: a.store, Owner: a.name, Now: o.Now})
 	if err != nil {
 		return err
 	}
@@ -97,17 +115,25 @@ func (a *App) assemble(o Options) error {
 	rules.Mode = a.settings.Mode
 	engine := session.New(session.Options{
 		Host: a.host, Store: watched, Log: trail.NewLog(watched, o.Version, o.Now),
-		Publisher: watchedPublisher{publisher, metrics}, Publications: a.store,
+		Publisher: watchedPublisher{publisher, metrics}, Publications: a.store, Failures: a.store, Findings: a.store,
 		Policy: rules, PolicySource: "compiled-in defaults, mode " + rules.Mode.String() + " by setting",
 		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger,
 	})
+	gentle := o.Gentleness.withDefaults()
+	a.reconciler = &reconciler{
+		store: a.store, engine: engine, lister: a.host, owner: a.name, gentle: gentle, logger: o.Logger,
+		pace: store.Pace{Every: a.settings.Reconcile, Call: gentle.Call, Wake: gentle.Wake, Stale: gentle.Stale},
+	}
 	a.queue, err = queue.New(queue.Options{
-		Store: a.store, Runners: runners(engine, a.store, metrics), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
+		Store: a.store, Runners: runners(engine, a.store, a.reconciler, metrics), Workers: a.settings.Workers, Logger: o.Logger, ClientID: a.name,
+		GivenUp:     givenUp(engine, a.store, o.Logger),
+		MaxAttempts: o.Retries.MaxAttempts, Backoff: o.Retries.Backoff, LatePause: o.Retries.LatePause,
 	})
 	if err != nil {
 		return err
 	}
 	metrics.WatchDepth(depthOf(a.queue, a.store.Now))
+	a.reconciler.queue = a.queue
 	hook, err := handlers.New(handlers.Options{
 		Secrets: a.settings.WebhookSecrets, OwnAppID: a.settings.AppID, Intake: watchedIntake{a.queue, metrics},
 		Observe: metrics.Delivery, Logger: o.Logger, Now: o.Now,
@@ -151,10 +177,11 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
 	a.ops.health.working()
+	defer a.reconcile(ctx)()
 	served := make(chan error, 1)
 	go func() { served <- a.server.Serve(l) }()
 	a.logger.Info().Str("addr", l.Addr().String()).Str("hook", HookPath).Str("version", a.version).
-		Stringer("mode", a.settings.Mode).Str("database", a.settings.Database).Msg("serving")
+		Stringer("mode", a.settings.Mode).Str("database", a.database()).Str("replica", a.name).Msg("serving")
 
 	var err error
 	select {
@@ -172,6 +199,14 @@ func (a *App) Run(ctx context.Context, l net.Listener) error {
 	return errors.Join(err, a.server.Shutdown(stop), a.queue.Stop(stop))
 }
 
+// database says which one it is, without its URL, which has a password.
+func (a *App) database() string {
+	if a.store.Postgres() {
+		return "PostgreSQL"
+	}
+	return a.settings.Database
+}
+
 // drain goes on serving until balancers have noticed.
 func (a *App) drain(served <-chan error) error {
 	if a.settings.Drain <= 0 {
@@ -185,6 +220,23 @@ func (a *App) drain(served <-chan error) error {
 		return nil
 	case err := <-served:
 		return err
+	}
+}
+
+// reconcile starts the reconciler; the function that it returns stops it.
+func (a *App) reconcile(ctx context.Context) (stop func()) {
+	if a.settings.Reconcile <= 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.reconciler.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
 	}
 }
 

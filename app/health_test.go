@@ -97,7 +97,7 @@ func TestMetricsOfASession(t *testing.T) {
 		`countersign_deliveries_total{event="pull_request",outcome="accepted"} 1`,
 		`countersign_acknowledgement_seconds_count{outcome="accepted"}`,
 		`countersign_turns_total{kind="pull",outcome="done"}`, `countersign_turns_total{kind="head",outcome="done"}`,
-		`countersign_publications_total{result="created"} 1`, `countersign_publications_total{result="patched"}`,
+		`countersign_publications_total{result="created"} 3`, `countersign_publications_total{result="patched"}`,
 		`countersign_queue_jobs{state="running"} 0`, "countersign_deliveries_waiting 0", "countersign_ready",
 	} {
 		if !strings.Contains(text, want) {

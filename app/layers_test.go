@@ -18,6 +18,7 @@ var layers = map[string][]string{
 	"app/terminal/schemagen":  {"app/terminal"},
 	"app":                     {"app/...", "handlers", "review/...", "risk/...", "config/..."},
 	"app/store":               {"handlers", "review/...", "risk/...", "config/policy"},
+	"app/store/pgtest":        {},
 	"app/queue":               {"handlers", "app/store", "review/forge"},
 	"app/telemetry":           {},
 	"app/demo":                {"app", "app/githubsim", "config", "review/permission", "review/trail"},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/countersign/countersign/app/queue"
 	"github.com/countersign/countersign/app/telemetry"
 	"github.com/countersign/countersign/handlers"
@@ -17,12 +19,12 @@ import (
 
 // runners says what each kind of job does. The queue knows subjects and the
 // session knows pull requests; this is where one becomes the other.
-func runners(e *session.Engine, repos repoFinder, m *telemetry.Metrics) map[handlers.SubjectKind]queue.Runner {
+func runners(e *session.Engine, repos repoFinder, reconcile *reconciler, m *telemetry.Metrics) map[handlers.SubjectKind]queue.Runner {
 	out := map[handlers.SubjectKind]queue.Runner{
 		handlers.SubjectPull:         pullRunner(e, repos),
 		handlers.SubjectHead:         headRunner(e, repos),
 		handlers.SubjectRepo:         noteRunner(e),
-		handlers.SubjectInstallation: noteRunner(e),
+		handlers.SubjectInstallation: reconcile.soon(noteRunner(e)),
 	}
 	for kind, run := range out {
 		out[kind] = watchedRunner(kind, run, m)
@@ -88,9 +90,9 @@ func noteRunner(e *session.Engine) queue.Runner {
 		case len(t.Events) > 0:
 			repo = t.Events[0].Repo
 		case t.Subject.Kind == handlers.SubjectInstallation:
-			id, err := strconv.ParseInt(strings.TrimPrefix(t.Subject.Key, "installation:"), 10, 64)
+			id, err := installationOf(t)
 			if err != nil {
-				return queue.Outcome{}, fmt.Errorf("subject %s: %w", t.Subject, err)
+				return queue.Outcome{}, err
 			}
 			repo.Installation = id
 		default:
@@ -98,6 +100,45 @@ func noteRunner(e *session.Engine) queue.Runner {
 		}
 		pulls, err := e.Note(ctx, repo, eventsOf(t.Events))
 		return queue.Outcome{Wake: wakesFor(pulls, time.Time{})}, err
+	}
+}
+
+func installationOf(t queue.Turn) (int64, error) {
+	id, err := strconv.ParseInt(strings.TrimPrefix(t.Subject.Key, "installation:"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("subject %s: %w", t.Subject, err)
+	}
+	return id, nil
+}
+
+// givenUp ends what people see of a pull request that was given up. Of anything else
+// nothing is seen.
+func givenUp(e *session.Engine, repos repoFinder, logger zerolog.Logger) func(context.Context, queue.GivenUp) error {
+	return func(ctx context.Context, g queue.GivenUp) error {
+		reference := fmt.Sprintf("job-%d", g.Job)
+		repoID, rest, err := subjectParts(g.Subject)
+		if g.Subject.Kind != handlers.SubjectPull || err != nil {
+			if !g.Last {
+				return nil
+			}
+			logger.Error().Str("reference", reference).Str("subject", g.Subject.Key).Str("reason", g.Reason).Msg("could not complete: the subject waits for an event")
+			return nil
+		}
+		number, err := strconv.Atoi(rest)
+		if err != nil {
+			return fmt.Errorf("subject %s: %w", g.Subject, err)
+		}
+		repo, known, err := repos.RepoByID(ctx, repoID)
+		if err != nil {
+			return err
+		}
+		if !known { // no turn ever came as far as that, so nothing was ever shown
+			logger.Error().Str("reference", reference).Str("subject", g.Subject.Key).Str("reason", g.Reason).Msg("could not complete: the repository is not known")
+			return nil
+		}
+		return e.GiveUp(ctx, forge.PullRef{Repo: repo, Number: number}, session.GivenUp{
+			Failure: fmt.Sprintf("%s@%d", g.Subject.Key, g.Generation), Attempts: g.Attempts, Reason: g.Reason, Reference: reference, Last: g.Last,
+		})
 	}
 }
 

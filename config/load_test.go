@@ -75,7 +75,8 @@ func TestLoadFaults(t *testing.T) {
 		"GITHUB_APP_PRIVATE_KEY_FILE": "/does/not/exist.pem",
 		"COUNTERSIGN_MODE":            "yolo",
 		"COUNTERSIGN_DEBOUNCE":        "10",
-		"DATABASE_URL":                "postgres://u:hunter2@db/x",
+		"COUNTERSIGN_RECONCILE":       "0",
+		"DATABASE_URL":                "mysql://u:hunter2@db/x",
 	})})
 	var faults *config.FaultsError
 	if !errors.As(err, &faults) {
@@ -92,14 +93,15 @@ func TestLoadFaults(t *testing.T) {
 		"GITHUB_APP_PRIVATE_KEY_FILE (environment): cannot be read: no such file or directory; want the path of a file",
 		"COUNTERSIGN_MODE (environment): unknown mode \"yolo\": use observe, auto or radical",
 		"COUNTERSIGN_DEBOUNCE (environment): want a duration from 0s to 5m0s",
-		"DATABASE_URL (environment): PostgreSQL is not supported yet",
+		"COUNTERSIGN_RECONCILE (environment): want a duration from 5m0s to 24h0m0s",
+		"DATABASE_URL (environment): is not of PostgreSQL",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%v", want, err)
 		}
 	}
-	if n := len(faults.Faults); n != 11 {
-		t.Errorf("%d faults, want 11 (each once):\n%v", n, err)
+	if n := len(faults.Faults); n != 12 {
+		t.Errorf("%d faults, want 12 (each once):\n%v", n, err)
 	}
 	for _, leak := range []string{"short-secret", "hunter2"} {
 		if strings.Contains(err.Error(), leak) {

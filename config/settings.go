@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,8 +39,13 @@ type Settings struct {
 	WebhookSecrets [][]byte
 	// PrivateKey is the App's RSA key, PEM.
 	PrivateKey []byte
-	// Database is the path of the embedded SQLite database.
+	// Database is the path of the embedded SQLite database, used without DatabaseURL.
 	Database string
+	// DatabaseURL names a PostgreSQL that any number of replicas share; Connections
+	// bounds those of one replica, and Replica is its name among the others.
+	DatabaseURL string
+	Connections int
+	Replica     string
 	// Mode stands in for the policy's mode until policy files are read.
 	Mode permission.Mode
 	// Debounce is how long CI events of a head are gathered before the gate is
@@ -48,6 +54,9 @@ type Settings struct {
 	// Settle is how long a pull request rests after a session was superseded, so
 	// that a burst of pushes becomes one more session and not fifty.
 	Settle time.Duration
+	// Reconcile is how often each repository is looked through for pull requests that
+	// no event told of.
+	Reconcile time.Duration
 	// Workers is how many pull requests are worked on at the same time.
 	Workers int
 	// WritesPerMinute paces what is written to GitHub for one installation.
@@ -86,9 +95,15 @@ func table() []setting {
 		{name: "GITHUB_APP_WEBHOOK_SECRET", required: true, secret: true, doc: "the webhook secret of the App", set: addSecret},
 		{name: "GITHUB_APP_WEBHOOK_SECRET_PREVIOUS", secret: true, doc: "the secret before, while GitHub still signs with it", set: addSecret},
 		{name: "GITHUB_APP_PRIVATE_KEY", required: true, secret: true, doc: "the App's private key, PEM", set: setPrivateKey},
-		{name: "DATABASE_URL", doc: "refused: PostgreSQL is not supported yet", set: func(*Settings, string) error {
-			return errors.New("PostgreSQL is not supported yet; unset it and use COUNTERSIGN_DATABASE, the path of the embedded database")
+		{name: "DATABASE_URL", secret: true, doc: "a PostgreSQL that any number of replicas share, postgres://USER:PASSWORD@HOST:PORT/NAME; unset: the embedded database", set: setDatabaseURL},
+		{name: "COUNTERSIGN_REPLICA", fallback: hostName(), doc: "this process's name among those that share a PostgreSQL; each needs its own, and one that stays the same over restarts has its work back at once", set: func(s *Settings, v string) error {
+			if len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				return errors.New("want a name of letters, digits and signs, without spaces")
+			}
+			s.Replica = v
+			return nil
 		}},
+		{name: "COUNTERSIGN_DATABASE_CONNECTIONS", fallback: "16", doc: "connections of one process to PostgreSQL, besides three for notifications and its name", set: countInto(func(s *Settings) *int { return &s.Connections }, 1000)},
 		{name: "COUNTERSIGN_DATABASE", fallback: "countersign.db", doc: "path of the embedded database", set: func(s *Settings, v string) error {
 			if strings.ContainsAny(v, "?\x00") || strings.Contains(v, "://") {
 				return errors.New("want a file's path, not a URL")
@@ -103,6 +118,7 @@ func table() []setting {
 		}},
 		{name: "COUNTERSIGN_DEBOUNCE", fallback: "10s", doc: "how long a head's CI events are gathered before the gate is recomputed", set: durationInto(func(s *Settings) *time.Duration { return &s.Debounce }, 0, 5*time.Minute)},
 		{name: "COUNTERSIGN_SETTLE", fallback: "2s", doc: "how long a pull request rests after a push superseded its session", set: durationInto(func(s *Settings) *time.Duration { return &s.Settle }, 0, time.Minute)},
+		{name: "COUNTERSIGN_RECONCILE", fallback: "1h", doc: "how often each repository is looked through for pull requests whose events were lost: one call to GitHub, none where nothing is open", set: durationInto(func(s *Settings) *time.Duration { return &s.Reconcile }, 5*time.Minute, 24*time.Hour)},
 		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: countInto(func(s *Settings) *int { return &s.Workers }, 256)},
 		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "check runs written a minute for one installation; GitHub's own limit is about 80", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 100_000)},
 		{name: "LOG_LEVEL", fallback: "info", doc: "debug, info, warn or error", set: func(s *Settings, v string) error {
@@ -139,6 +155,31 @@ func addrInto(field func(*Settings) *string) func(*Settings, string) error {
 		*field(s) = v
 		return nil
 	}
+}
+
+// hostName is what a replica is called by default.
+func hostName() string {
+	if name, err := os.Hostname(); err == nil && name != "" {
+		return name
+	}
+	return "countersign"
+}
+
+// setDatabaseURL looks at the URL's form only. What is wrong is said without it: it
+// holds a password.
+func setDatabaseURL(s *Settings, v string) error {
+	const want = "want postgres://USER:PASSWORD@HOST:PORT/NAME, with characters such as @ and / in the password percent-encoded"
+	u, err := url.Parse(v)
+	switch {
+	case err != nil:
+		return errors.New("is no URL; " + want)
+	case u.Scheme != "postgres" && u.Scheme != "postgresql":
+		return errors.New("is not of PostgreSQL; " + want)
+	case strings.Trim(u.Path, "/") == "":
+		return errors.New("names no database; " + want)
+	}
+	s.DatabaseURL = v
+	return nil
 }
 
 // setOpsAddr refuses the webhook's address: whoever can deliver could read the

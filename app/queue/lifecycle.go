@@ -45,6 +45,11 @@ type Options struct {
 	// Backoff is the pause after each quick attempt; the last one repeats.
 	// Default: 1s, 5s, 30s, 2m, 10m.
 	Backoff []time.Duration
+	// LatePause is the pause before each attempt after the quick ones: an hour.
+	LatePause time.Duration
+	// GivenUp is called when a subject's quick attempts are over, when its last one
+	// failed, and when attempts did not end. It is called again until it returns nil.
+	GivenUp func(ctx context.Context, g GivenUp) error
 	// Retention says how long rows are kept.
 	Retention store.Retention
 }
@@ -90,6 +95,9 @@ func (o Options) withDefaults() Options {
 	if len(o.Backoff) == 0 {
 		o.Backoff = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
 	}
+	if o.LatePause <= 0 {
+		o.LatePause = latePause
+	}
 	return o
 }
 
@@ -121,6 +129,7 @@ type Queue struct {
 	pauses      []time.Duration
 	latePause   time.Duration
 	member      *membership
+	givenUp     func(ctx context.Context, g GivenUp) error
 }
 
 // New returns a queue that accepts deliveries at once, and works them after
@@ -132,13 +141,17 @@ func New(opts Options) (*Queue, error) {
 	opts = opts.withDefaults()
 	q := &Queue{
 		store: opts.Store, runners: opts.Runners, logger: opts.Logger, bell: newBell(), settled: newSettled(), openStates: openStates(),
-		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff, latePause: latePause, member: newMembership(opts.ClientID),
+		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff, latePause: opts.LatePause, member: newMembership(opts.ClientID),
+		givenUp: opts.GivenUp,
 	}
 	q.intake = newBatcher(maxBatch, q.commitDeliveries)
 	q.turns = newBatcher(maxSteps, q.commitSteps)
 	q.turns.before = q.letDeliveriesPass
 	workers := river.NewWorkers()
 	if err := river.AddWorkerSafely(workers, &worker{q: q}); err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	if err := river.AddWorkerSafely(workers, &givenUpWorker{q: q}); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
 	if err := river.AddWorkerSafely(workers, &sweeper{store: opts.Store, retention: opts.Retention, logger: opts.Logger}); err != nil {

@@ -55,7 +55,7 @@ func (q *Queue) succeeded(ctx context.Context, t *turn, out Outcome) error {
 // which an event brings forward; where the forge said when to come back, nothing
 // does.
 func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
-	return q.settle(ctx, t, nil, func(_ context.Context, _ *sql.Tx, st *store.SubjectState) error {
+	return q.settle(ctx, t, nil, func(ctx context.Context, tx *sql.Tx, st *store.SubjectState) error {
 		now := q.store.Now()
 		log := q.logger.Warn().Err(cause).Str("subject", st.Subject.Key).Int("attempt", t.attempt).Int("max_attempts", q.maxAttempts)
 		if !st.Recheck.After(now) {
@@ -84,8 +84,12 @@ func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
 		case st.Attempts < q.giveUp():
 			again(st, now, at)
 			log.Time("until", at).Msg("turn failed")
+			if st.Attempts == q.maxAttempts { // from here on an hour passes between two
+				return q.tellGivenUp(ctx, tx, *st, reasonFailed, t.job.ID)
+			}
 		default:
 			log.Msg("turn failed for the last time; only an event starts another")
+			return q.tellGivenUp(ctx, tx, *st, reasonFailed, t.job.ID)
 		}
 		return nil
 	})
@@ -165,6 +169,13 @@ func (q *Queue) settle(ctx context.Context, t *turn, wakes []Wake, change func(c
 // wakeAll raises other subjects. Whether one is running decides if its pending
 // wake-up is still ahead or already used up, so its job is looked at first.
 func (q *Queue) wakeAll(ctx context.Context, tx *sql.Tx, wakes []Wake) (jobs []wanted, err error) {
+	subjects := make([]handlers.Subject, len(wakes))
+	for i, w := range wakes {
+		subjects[i] = w.Subject
+	}
+	if err := q.store.TakeSubjects(ctx, tx, subjects...); err != nil {
+		return nil, err
+	}
 	for _, w := range wakes {
 		at := later(w.NotBefore, q.store.Now())
 		running, err := q.ensure(ctx, tx, []wanted{{w.Subject.Key, at}})

@@ -189,6 +189,9 @@ func (q *Queue) didNotEnd(ctx context.Context, tx *sql.Tx, job *river.Job[subjec
 	if err := q.store.SaveSubject(ctx, tx, st); err != nil {
 		return nil, err
 	}
+	if err := q.tellGivenUp(ctx, tx, st, reasonDidNotEnd, job.ID); err != nil {
+		return nil, err
+	}
 	return next, q.replace(ctx, tx, job, next)
 }
 

@@ -299,7 +299,9 @@ func TestBrokenStart(t *testing.T) {
 		{"GitHub unreachable", []string{"GITHUB_V3_API_URL=http://127.0.0.1:1"}, []string{"ask http://127.0.0.1:1 who this App is"}},
 		{"another App's id", []string{"GITHUB_APP_INTEGRATION_ID=1"}, []string{"who this App is"}},
 		{"database folder missing", []string{"COUNTERSIGN_DATABASE=/nonexistent/x.db"}, []string{"/nonexistent"}},
-		{"PostgreSQL", []string{"DATABASE_URL=postgres://u:hunter2@h/d"}, []string{"DATABASE_URL", "not supported yet"}},
+		{"another database", []string{"DATABASE_URL=mysql://u:hunter2@h/d"}, []string{"DATABASE_URL (environment): is not of PostgreSQL"}},
+		{"PostgreSQL without a name", []string{"DATABASE_URL=postgres://u:hunter2@h"}, []string{"DATABASE_URL (environment): names no database"}},
+		{"PostgreSQL that is not there", []string{"DATABASE_URL=postgres://u:hunter2@127.0.0.1:1/d"}, []string{"open database d on 127.0.0.1:1", "check DATABASE_URL"}},
 		{"settings on two hosts", []string{"GITHUB_V4_API_URL=https://api.github.com/graphql"}, []string{"GITHUB_V4_API_URL (environment): is on api.github.com"}},
 		{"address in use", []string{"LISTEN_ADDR=256.0.0.1:80"}, []string{"listen on"}},
 	} {

@@ -110,7 +110,7 @@ func (p *Publisher) Publish(ctx context.Context, w forge.CheckWriter, repo forge
 	if v.Pull.Repo.ID != repo.ID {
 		return Result{}, fmt.Errorf("publish: the view is about repository %d, not %d", v.Pull.Repo.ID, repo.ID)
 	}
-	if !judges(name) && !v.informs() {
+	if !Judges(name) && !v.informs() {
 		return Result{Unchanged: true}, nil
 	}
 	key := Key{RepoID: repo.ID, HeadSHA: v.HeadSHA, Name: name}
@@ -188,7 +188,7 @@ func (p *Publisher) claim(ctx context.Context, repo forge.Repo, key Key, v View)
 // publish brings the forge to what the views together say.
 func (k *work) publish(ctx context.Context, views []View, opt PublishOptions) error {
 	w := want(k.row.Key.Name, views)
-	if !judges(k.row.Key.Name) && w.view.State != StateDecided && k.row.CheckRunID == 0 && !k.row.Creating {
+	if !Judges(k.row.Key.Name) && w.view.State != StateDecided && k.row.CheckRunID == 0 && !k.row.Creating {
 		k.res.Unchanged = true // nobody waits for it, and there is nothing that could be wrong
 		return nil
 	}
@@ -284,7 +284,7 @@ func guard(w wanted, key Key) error {
 		return fmt.Errorf("the view is about %s", short(w.view.HeadSHA))
 	}
 	quiet := w.view.Observe && (w.view.State == StateDraft || w.view.State == StatePaused)
-	if !judges(key.Name) {
+	if !Judges(key.Name) {
 		return allowedEnd(key.Name, w.conclusion)
 	}
 	if satisfies(w.conclusion) && w.view.State != StateDecided && !quiet {

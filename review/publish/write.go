@@ -31,7 +31,7 @@ type wanted struct {
 // want renders what the check of a name shows for the views of its head.
 func want(name string, views []View) wanted {
 	switch {
-	case judges(name):
+	case Judges(name):
 		return wantDecision(Join(views))
 	case name == ReviewName:
 		return wantReview(views)

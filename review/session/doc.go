@@ -16,6 +16,10 @@
 //	none, or CI                          none             evaluate
 //	anything else                        any              recorded
 //
+// What a reconciler found (see Finding) lets a turn do more than that: a closed pull
+// request that is open again is evaluated, one that is missing in the list is closed,
+// and a check that the forge does not show as it was posted is written again.
+//
 // A session moves like this; every arrow is a record:
 //
 //	running ──▶ decided ──▶ decided (recomputed when CI changes)

@@ -27,13 +27,18 @@ type Publications interface {
 	OpenPublications(ctx context.Context, repoID int64, pull int) ([]publish.Publication, error)
 }
 
-// Options put an Engine together. All fields are needed but Now and Logger.
+// Options put an Engine together. All fields are needed but Failures, Findings, Now
+// and Logger.
 type Options struct {
 	Host         forge.Host
 	Store        Store
 	Log          *trail.Log
 	Publisher    Publisher
 	Publications Publications
+	// Failures serves GiveUp and nothing else. Findings are what a reconciler left;
+	// nil: there is none.
+	Failures Failures
+	Findings Findings
 	// Policy holds for every pull request until policy files are read;
 	// PolicySource says where it comes from, for people.
 	Policy       policy.Policy
@@ -66,15 +71,18 @@ func (e *Engine) now() time.Time { return e.o.Now().UTC() }
 func (e *Engine) Pull(ctx context.Context, t Turn) (Outcome, error) {
 	r := &run{Engine: e, turn: t, chain: trail.PullChain(t.Pull.Repo.ID, t.Pull.Number), calls: &forge.Calls{}}
 	ctx = forge.WithCalls(ctx, r.calls)
-	out, err := r.turnOf(ctx)
+	out, err := r.guarded(ctx)
 	var over *ended
 	switch {
 	case errors.As(err, &over):
-		return over.outcome, nil
+		out, err = over.outcome, nil
 	case err != nil:
-		return r.fail(ctx, err)
+		out, err = r.fail(ctx, err)
 	}
-	return out, nil
+	if err != nil {
+		return out, err
+	}
+	return out, r.settleFinding(ctx, out)
 }
 
 // run is one turn at work.
@@ -94,6 +102,8 @@ type run struct {
 	recheck time.Time // when the clock alone may change what the checks say
 	hint    *Event    // what the forge itself said of the head, better than any event
 	readAt  time.Time // the pull request's own time when it was read; older events tell nothing
+	finding *Finding  // what a reconciler saw, until a turn has dealt with it
+	forced  bool      // the check was written whatever our own row says
 }
 
 // ended stops a session before its decision, without being a failure.
@@ -117,6 +127,9 @@ func (r *run) turnOf(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if r.client, err = r.o.Host.Client(repo.Installation); err != nil {
+		return Outcome{}, err
+	}
+	if err := r.readFinding(ctx); err != nil {
 		return Outcome{}, err
 	}
 	kind, err := r.kind(ctx)
@@ -170,7 +183,7 @@ func (r *run) kind(ctx context.Context) (turnKind, error) {
 			kind = turnEvaluate
 		}
 	}
-	return kind, nil
+	return r.foundKind(kind), nil
 }
 
 // longestRest is how many times Settle a pull request rests at most: pushes that

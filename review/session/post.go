@@ -42,14 +42,26 @@ func (r *run) post(ctx context.Context, v publish.View) error {
 		return nil // said in the trail; an ask never waits in silence, and nobody could see it
 	}
 	v.TrailHead = r.head
-	opt := publish.PublishOptions{NewRun: r.rerun && !r.posted}
+	opt := r.publishOptions()
 	res, err := r.o.Publisher.Publish(ctx, r.client, r.turn.Pull.Repo, r.s.CheckName, v, opt)
 	if err != nil {
 		return err
 	}
-	r.posted = true
+	r.posted, r.forced = true, true
 	r.note("G7", trail.TypePublish, published(r.s.CheckName, r.s.HeadSHA, res))
 	return nil
+}
+
+// publishOptions: a re-run begins a run of its own, once. What the forge does not
+// show as we posted it is written again, once; where it shows another run as the
+// newest, only a newer one is seen.
+func (r *run) publishOptions() publish.PublishOptions {
+	opt := publish.PublishOptions{NewRun: r.rerun && !r.posted}
+	if r.finding != nil && !r.forced && r.finding.shownWrongly() {
+		opt.Force = true
+		opt.NewRun = opt.NewRun || r.finding.Reason == FoundOther
+	}
+	return opt
 }
 
 // close ends what is open when the pull request was closed or merged: by the
@@ -82,7 +94,12 @@ func (r *run) close(ctx context.Context) (Outcome, error) {
 // forgetClosed takes the pull request out of those that a head's events wake.
 func (r *run) forgetClosed(ctx context.Context) error {
 	ev, ok := newest(r.turn.Events)
-	if !ok {
+	switch {
+	case !ok && r.finding != nil && r.known:
+		// Found by its absence from a list. No event of before may be newer.
+		return r.o.Store.RememberPull(ctx, KnownPull{Ref: r.turn.Pull, HeadSHA: r.prev.HeadSHA, BaseRef: r.prev.BaseRef, DefaultBranch: r.prev.DefaultBranch,
+			State: forge.PullClosed, Draft: r.prev.Draft, UpdatedAt: r.finding.UpdatedAt})
+	case !ok:
 		return nil
 	}
 	return r.o.Store.RememberPull(ctx, KnownPull{Ref: r.turn.Pull, HeadSHA: ev.HeadSHA, BaseRef: ev.BaseRef, DefaultBranch: ev.DefaultBranch,

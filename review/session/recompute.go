@@ -35,6 +35,11 @@ func (r *run) recompute(ctx context.Context) (Outcome, error) {
 	case snap.HeadSHA != r.s.HeadSHA || snap.Draft != r.s.Draft || snap.BaseRef != r.s.BaseRef:
 		return r.evaluateAt(ctx, snap)
 	}
+	if r.finding != nil { // a check of an older head may be left open
+		if err := r.closeOthers(ctx, r.s.HeadSHA); err != nil {
+			return Outcome{}, err
+		}
+	}
 	if err := r.readChecks(ctx, snap); err != nil {
 		return Outcome{}, err
 	}
