@@ -11,8 +11,10 @@ import (
 const (
 	mapBudget      = 52_000
 	harmlessBudget = 24_000 // at most, and less where the others need it
-	gapsBudget     = 4_000
-	mostMaps       = 10 // of pull requests on one head; the others are lines
+	totalsBudget   = 4_000
+	leastTotals    = 1_000 // of one of several maps
+	afterTable     = 1_000 // what follows a table: the count of the rest, a fold's title
+	mostMaps       = 8     // of pull requests on one head; the others are lines
 )
 
 // wantCoverage is `countersign / coverage`: who looked at which file.
@@ -82,7 +84,7 @@ func coverageBody(least, worst View, list []View) string {
 		if len(list) > 1 {
 			heading = "**" + pullLink(v) + " into " + code(v.BaseRef) + "**\n\n"
 		}
-		sections = append(sections, heading+mapSection(v, len(shown)))
+		sections = append(sections, mapSection(v, heading, len(shown)))
 	}
 	if n := len(list) - len(shown); n > 0 {
 		sections = append(sections, "The maps of "+plural(n, "more pull request", "more pull requests")+" are not shown here"+ifSome(": ", recapLink(worst, "all of them"))+".")
@@ -117,32 +119,31 @@ func theFiles(n int) string { return "the " + ifOne(n, "file", count(n)+" files"
 
 // mapSection is the map of one pull request of so many: totals first, then what needs
 // eyes, then the rest.
-func mapSection(v View, sharers int) string {
+func mapSection(v View, heading string, sharers int) string {
 	m, s := v.files(), scansOf(v)
-	var b strings.Builder
-	b.WriteString(totals(v, m, s))
-	budget := mapBudget / sharers
-	t := newTable(budget)
+	head := heading + totals(v, m, s, max(totalsBudget/sharers, leastTotals))
+	t := newTable(mapBudget/sharers - len(head) - afterTable)
 	var harmless []FileRow
 	left := m.Left
 	for _, r := range m.Rows {
 		switch {
 		case r.class() == classExempt:
 			harmless = append(harmless, r)
-		case !t.row(rowCells(v, s, r)):
+		case t.full || !t.row(rowCells(v, s, r)):
 			left.add(r)
 		}
 	}
-	b.WriteString(t.string())
-	f := newTable(min(harmlessBudget/sharers, budget-t.size()))
+	f := newTable(min(harmlessBudget/sharers, t.budget-t.size()))
 	folded := 0
 	for _, r := range harmless {
-		if f.row(rowCells(v, s, r)) {
-			folded++
-		} else {
+		if f.full || !f.row(rowCells(v, s, r)) {
 			left.add(r)
+		} else {
+			folded++
 		}
 	}
+	var b strings.Builder
+	b.WriteString(head + t.string())
 	if n := left.files(); n > 0 {
 		b.WriteString("\n" + plural(n, "more file is", "more files are") + " not shown: " + left.words() + ifSome(". ", recapLink(v, "All of them")) + "\n")
 	}
@@ -157,8 +158,8 @@ func mapSection(v View, sharers int) string {
 }
 
 // totals are the counts, and what holds for every row.
-func totals(v View, m FileMap, s scans) string {
-	l := newLines(gapsBudget)
+func totals(v View, m FileMap, s scans, budget int) string {
+	l := newLines(budget)
 	words := m.All.words()
 	if words == "" {
 		words = "no file is listed"
@@ -175,6 +176,9 @@ func totals(v View, m FileMap, s scans) string {
 		l.add("- " + text)
 	}
 	for _, g := range v.Evidence.ScanGaps {
+		if l.skip() {
+			continue
+		}
 		l.add("- " + code(g.Rule) + ": " + gapWords(g))
 	}
 	return l.string("") + "\n"

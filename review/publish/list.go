@@ -37,6 +37,16 @@ func (l *lines) add(line string) bool {
 	return true
 }
 
+// skip counts an entry as left out where nothing more is taken, before anybody writes
+// its line: there may be thousands.
+func (l *lines) skip() bool {
+	if l.left == 0 && l.entries < l.most {
+		return false
+	}
+	l.left++
+	return true
+}
+
 // addCount takes a line that stands for n entries. It is never pushed out by
 // others: where nothing fits any more, its entries are counted with theirs.
 func (l *lines) addCount(line string, n int) {

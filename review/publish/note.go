@@ -27,11 +27,15 @@ func speakers(views []View) (worst View, list []View) {
 // worth it when that changes, and not for the session's id in the last line.
 func note(worst View, title string, body func(marked int) string, all int) wanted {
 	w := wanted{view: worst, status: statusCompleted, conclusion: informs, title: fitTitle(title, TitleWidth, MaxTitleBytes)}
+	whole := body(all)
 	w.text = func(marked int) string {
-		last := lastLine(worst)
-		return Fit(body(marked), MaxOutputBytes-len(last), "") + last
+		text, last := whole, lastLine(worst)
+		if marked != all {
+			text = body(marked)
+		}
+		return Fit(text, MaxOutputBytes-len(last), "") + last
 	}
-	sum := sha256.Sum256([]byte(w.conclusion + "\x00" + w.title + "\x00" + body(all)))
+	sum := sha256.Sum256([]byte(w.conclusion + "\x00" + w.title + "\x00" + whole))
 	w.digest = hex.EncodeToString(sum[:])
 	return w
 }

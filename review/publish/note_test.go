@@ -1,12 +1,15 @@
 package publish_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/countersign/countersign/review"
+	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/risk"
 )
@@ -163,5 +166,120 @@ func TestGoldenNotes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a run of the two checks says of its head stays while a session is at work, fails
+// or is given up; a draft keeps it up to date and begins nothing.
+func TestNotesOfOtherStates(t *testing.T) {
+	for _, check := range []string{publish.ReviewName, publish.CoverageName} {
+		t.Run(check, func(t *testing.T) {
+			b := benchOf(t, check)
+			v := decided(mapped(unreviewed(assessed(risk.High)), someFiles()...))
+			draft := in(v, publish.StateDraft)
+			superseded := in(v, publish.StateSuperseded)
+			superseded.SupersededBy = headB
+			for _, state := range []publish.State{publish.StateInProgress, publish.StateDraft, publish.StatePaused, publish.StateFailed, publish.StateSuperseded, publish.StateClosed} {
+				if res := b.publish(in(v, state), publish.PublishOptions{}); !res.Unchanged || res.Calls != 0 {
+					t.Errorf("%s begins a run: %+v", state, res)
+				}
+			}
+			b.publish(v, publish.PublishOptions{})
+			if res := b.publish(draft, publish.PublishOptions{}); !res.Unchanged {
+				t.Errorf("a draft that says the same: %+v", res)
+			}
+			draft = in(decided(mapped(reviewed(assessed(risk.High)), someFiles()[:3]...)), publish.StateDraft)
+			if res := b.publish(draft, publish.PublishOptions{}); !res.Patched || res.Conclusion != "neutral" {
+				t.Errorf("a draft that says otherwise: %+v", res)
+			}
+			text := b.forge.runs[0].Summary
+			if res, err := b.Close(t.Context(), b.forge, b.row(), superseded); err != nil || !res.Unchanged || b.forge.runs[0].Summary != text {
+				t.Errorf("superseded: %+v, %v", res, err)
+			}
+			if open, err := b.store.OpenPublications(t.Context(), 42, 7); err != nil || len(open) != 0 {
+				t.Errorf("left open: %+v, %v", open, err)
+			}
+		})
+	}
+}
+
+// A process that died between two batches leaves a run that waits: the next push ends
+// it, as neutral, and says that it is not all.
+func TestAGivenUpHeadLeavesNothingWaiting(t *testing.T) {
+	b := benchOf(t, publish.ReviewName)
+	b.forge.before = func(call string, _ forge.CheckWrite) error {
+		if call == "update" {
+			return &forge.Error{Kind: forge.KindUnavailable, Op: "update check"}
+		}
+		return nil
+	}
+	v := found(many(120)...)
+	if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, v, publish.PublishOptions{}); err == nil {
+		t.Fatal("a lost answer was taken for one")
+	}
+	b.wantShown(`1 runs: in_progress  "120 findings · 40 high, 40 medium, 40 low · not reviewed"`)
+	b.forge.before = nil
+	open, err := b.store.OpenPublications(t.Context(), 42, 7)
+	if err != nil || len(open) != 1 {
+		t.Fatalf("open: %+v, %v", open, err)
+	}
+	superseded := in(v, publish.StateSuperseded)
+	superseded.SupersededBy = headB
+	if res, err := b.Close(t.Context(), b.forge, open[0], superseded); err != nil || !res.Patched {
+		t.Errorf("close: %+v, %v", res, err)
+	}
+	b.wantShown(`1 runs: completed neutral "Superseded by 8c1f02d"`)
+	if text := b.forge.runs[0].Summary; !strings.Contains(text, "was not finished") {
+		t.Errorf("the text does not say that it is not all:\n%s", text)
+	}
+	if b.row().Open() {
+		t.Errorf("the row is open: %+v", b.row())
+	}
+}
+
+// With ten pull requests on a head, each with everything as large as it can be, both
+// texts fit, every section is there, and what is left out is counted.
+func TestNotesFitByConstruction(t *testing.T) {
+	long := strings.Repeat("|", 900)
+	v := manyFiles(600)
+	r := review.ReviewerResult{Provider: long, Model: long, Status: review.ReviewerRan, Verdict: review.VerdictChanges, Residual: slicesOf(long, 100)}
+	for i := range 60 {
+		f := finding(long, fmt.Sprint(i)+long, i+1)
+		f.Detail, f.FailingCase, f.Category = long, long, long
+		r.Findings = append(r.Findings, f)
+		f.Path, f.Verified = fmt.Sprint(i)+f.Path, false
+		r.Findings = append(r.Findings, f)
+		g := scanFinding(long, review.SeverityHigh, fmt.Sprint(i)+long, 0, long)
+		v.Evidence.Findings = append(v.Evidence.Findings, g)
+		v.Evidence.MoreFindings = append(v.Evidence.MoreFindings, review.MoreFindings{Rule: fmt.Sprint(i) + long, Count: 1_000_000})
+		v.Evidence.ScanGaps = append(v.Evidence.ScanGaps, review.ScanGap{Rule: long, Files: 9, Places: []review.ScanPlace{{Path: v.Assessment.Files[i].Path, Why: long}}})
+	}
+	v.Evidence.Reviewers = []review.ReviewerResult{r, r, r, r, r}
+	for i := range v.Evidence.Coverage {
+		v.Evidence.Coverage[i].Note = long
+	}
+	v.SessionID, v.RecapURL = long, "https://recap.example/"+strings.Repeat("a", 500)
+	v = decided(v)
+	for check, want := range map[string][]string{
+		publish.ReviewName:   {"This head belongs to 10", "Findings\n", "Reviewers of ", "Findings that do not count (", "Residual risks that reviewers named (1)", "more pull requests are not listed here"},
+		publish.CoverageName: {"This head belongs to 10", "| File | Kinds | State | Who looked | Note |", "more files are not shown: ", "The maps of 2 more pull requests"},
+	} {
+		b := benchOf(t, check)
+		for i := range 10 {
+			w := v
+			w.Pull.Number, w.BaseRef = i+1, long
+			if res := b.publish(w, publish.PublishOptions{}); res.Minimal {
+				t.Fatalf("%s: %+v", check, res)
+			}
+		}
+		text := b.forge.runs[len(b.forge.runs)-1].Summary
+		for _, w := range append(want, "**Next:** ", "trail `0123456789ab`</sub>\n") {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: %q was crowded out", check, w)
+			}
+		}
+		if len(text) > publish.MaxOutputBytes || strings.Contains(text, "Truncated") {
+			t.Errorf("%s: %d bytes, cut instead of bounded: %v", check, len(text), strings.Contains(text, "Truncated"))
+		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 // The budgets of `countersign / review`, in bytes; together with the next step and the
 // last line they stay under MaxOutputBytes.
 const (
-	standBudget     = 34_000
-	restBudget      = 8_000
+	standBudget     = 32_000
+	restBudget      = 7_000
 	reviewersBudget = 4_000
-	sharedReviewers = 12_000 // of all pull requests on a head
-	risksBudget     = 5_000
+	sharedReviewers = 9_000 // of all pull requests on a head
+	risksBudget     = 4_000
 )
 
 // wantReview is `countersign / review`: what was found, each finding once, and who
@@ -162,7 +162,7 @@ func standSection(worst View, list []View, stand []*listed, more []review.MoreFi
 	l := newWhole(standBudget)
 	var cut []*listed
 	for _, f := range stand {
-		if !l.add(standLine(worst, list, f, marked)) {
+		if l.skip() || !l.add(standLine(worst, list, f, marked)) {
 			cut = append(cut, f)
 		}
 	}
@@ -258,12 +258,12 @@ func reviewersSection(list []View) string {
 	}
 	var b strings.Builder
 	for i, v := range list {
-		s := reviewerLines(v)
+		s := strings.Replace(reviewerLines(v), "Reviewers\n", "Reviewers of "+pullLink(v)+"\n", 1) + "\n"
 		if b.Len()+len(s) > sharedReviewers {
 			b.WriteString("The reviewers of " + plural(len(list)-i, "more pull request", "more pull requests") + " are not listed here.\n")
 			break
 		}
-		b.WriteString(strings.Replace(s, "Reviewers\n", "Reviewers of "+pullLink(v)+"\n", 1) + "\n")
+		b.WriteString(s)
 	}
 	return b.String()
 }
@@ -272,6 +272,9 @@ func reviewersSection(list []View) string {
 func restSection(worst View, rest []*listed) string {
 	l := newLines(restBudget)
 	for _, f := range rest {
+		if l.skip() {
+			continue
+		}
 		s := "- " + gravity(f.Finding).String() + " " + code(ruleOf(f.Finding)) + " `finding " + keyDigits(f.Finding) + "`: " + prose(f.Title) + ", " + place(worst, f.Finding)
 		if len(f.by) > 0 {
 			s += ", by " + modelWords(f.by)
@@ -292,6 +295,9 @@ func risksSection(list []View) string {
 				if !seen[text] {
 					seen[text] = true
 					n++
+					if l.skip() {
+						continue
+					}
 					l.add("- " + prose(oneLine(text)) + " (" + code(r.Model) + ")")
 				}
 			}
