@@ -72,14 +72,14 @@ func within(m diff.LineMap, path string, side diff.Side, start, line int) (int, 
 		return start, line, m.Accepts(path, side, line)
 	case m.Accepts(path, side, line):
 		first := line
-		for first > start && m.AcceptsRange(path, side, first-1, line) {
+		for m.AcceptsRange(path, side, first-1, line) {
 			first--
 		}
 		start, line = diff.NormalRange(first, line)
 		return start, line, true
 	case m.Accepts(path, side, start):
 		last := start
-		for last < line && m.AcceptsRange(path, side, start, last+1) {
+		for m.AcceptsRange(path, side, start, last+1) {
 			last++
 		}
 		start, line = diff.NormalRange(start, last)

@@ -12,6 +12,9 @@ import (
 // Options are what a Publisher needs.
 type Options struct {
 	Store Store
+	// Comments keeps what was said on the lines of pull requests; without it Comment
+	// refuses.
+	Comments CommentStore
 	// Owner names this process in claims. A process that takes over the work of a
 	// dead one should bear its name: it then need not wait for its claims to end.
 	// Two live processes must never share one.
@@ -69,6 +72,7 @@ func (e *BusyError) Error() string {
 // Publisher writes checks. It is safe for concurrent use.
 type Publisher struct {
 	store      Store
+	comments   CommentStore
 	owner      string
 	now        func() time.Time
 	wait, poll time.Duration
@@ -83,7 +87,7 @@ func New(o Options) (*Publisher, error) {
 	if o.Owner == "" {
 		return nil, errors.New("publisher: no owner; name this process")
 	}
-	p := &Publisher{store: o.Store, owner: o.Owner, now: o.Now, wait: o.Wait, poll: o.Poll}
+	p := &Publisher{store: o.Store, comments: o.Comments, owner: o.Owner, now: o.Now, wait: o.Wait, poll: o.Poll}
 	if p.now == nil {
 		p.now = time.Now
 	}
