@@ -107,7 +107,7 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 func (a *App) assemble(o Options) error {
 	metrics := a.ops.metrics
 	watched := watchedStore{a.store, metrics}
-	publisher, err := publish.New(publish.Options{Store: a.store, Owner: a.name, Now: o.Now})
+	publisher, err := publish.New(publish.Options{Store: a.store, Comments: a.store, Owner: a.name, Now: o.Now})
 	if err != nil {
 		return err
 	}

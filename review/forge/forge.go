@@ -323,6 +323,7 @@ type Client interface {
 	PeopleReader
 	AppReader
 	CheckWriter
+	ReviewWriter
 }
 
 // Host hands out clients.

@@ -251,19 +251,30 @@ func TestWhatIsNotProvenGoneStands(t *testing.T) {
 		change  func(*publish.View)
 		fixed   int
 	}{
-		"scanned again":          {three()[0], func(*publish.View) {}, 1},
-		"a gap of another rule":  {three()[0], func(v *publish.View) { v.Evidence.ScanGaps = []review.ScanGap{{Rule: "x"}} }, 1},
-		"a gap of its rule":      {three()[0], func(v *publish.View) { v.Evidence.ScanGaps = []review.ScanGap{{Rule: "auth"}} }, 0},
-		"more than listed":       {three()[0], func(v *publish.View) { v.Evidence.MoreFindings = []review.MoreFindings{{Rule: "auth", Count: 1}} }, 0},
-		"its file was cut":       {three()[0], func(v *publish.View) { v.Evidence.Truncated = []review.TruncatedFile{{Path: "a.go"}} }, 0},
-		"the diff was not read":  {three()[0], func(v *publish.View) { v.Evidence.Unread = []review.Unread{{What: "diff", Fatal: true}} }, 0},
-		"the modes were not":     {three()[0], func(v *publish.View) { v.Evidence.Unread = []review.Unread{{What: "modes"}} }, 1},
-		"nothing was read":       {three()[0], func(v *publish.View) { v.Evidence = review.Evidence{} }, 0},
-		"waived":                 {three()[0], func(v *publish.View) { w := three()[0]; w.Waived = &review.Waiver{By: "mona"}; v.Evidence.Findings = []review.Finding{w} }, 0},
-		"reviewed again":         {reviewers(three()[0]), func(v *publish.View) { v.Evidence.Coverage = []review.FileCoverage{{Path: "a.go", State: review.FileInspected}} }, 1},
-		"reviewed in part":       {reviewers(three()[0]), func(v *publish.View) { v.Evidence.Coverage = []review.FileCoverage{{Path: "a.go", State: review.FilePartiallyInspected}} }, 0},
+		"scanned again":         {three()[0], func(*publish.View) {}, 1},
+		"a gap of another rule": {three()[0], func(v *publish.View) { v.Evidence.ScanGaps = []review.ScanGap{{Rule: "x"}} }, 1},
+		"a gap of its rule":     {three()[0], func(v *publish.View) { v.Evidence.ScanGaps = []review.ScanGap{{Rule: "auth"}} }, 0},
+		"more than listed":      {three()[0], func(v *publish.View) { v.Evidence.MoreFindings = []review.MoreFindings{{Rule: "auth", Count: 1}} }, 0},
+		"its file was cut":      {three()[0], func(v *publish.View) { v.Evidence.Truncated = []review.TruncatedFile{{Path: "a.go"}} }, 0},
+		"the diff was not read": {three()[0], func(v *publish.View) { v.Evidence.Unread = []review.Unread{{What: "diff", Fatal: true}} }, 0},
+		"the modes were not":    {three()[0], func(v *publish.View) { v.Evidence.Unread = []review.Unread{{What: "modes"}} }, 1},
+		"nothing was read":      {three()[0], func(v *publish.View) { v.Evidence = review.Evidence{} }, 0},
+		"waived": {three()[0], func(v *publish.View) {
+			w := three()[0]
+			w.Waived = &review.Waiver{By: "mona"}
+			v.Evidence.Findings = []review.Finding{w}
+		}, 0},
+		"reviewed again": {reviewers(three()[0]), func(v *publish.View) {
+			v.Evidence.Coverage = []review.FileCoverage{{Path: "a.go", State: review.FileInspected}}
+		}, 1},
+		"reviewed in part": {reviewers(three()[0]), func(v *publish.View) {
+			v.Evidence.Coverage = []review.FileCoverage{{Path: "a.go", State: review.FilePartiallyInspected}}
+		}, 0},
 		"nobody says what of it": {reviewers(three()[0]), func(v *publish.View) { v.Evidence.Coverage = nil }, 0},
-		"no review ran":          {reviewers(three()[0]), func(v *publish.View) { v.Evidence.Reviewers = nil; v.Evidence.Coverage = []review.FileCoverage{{Path: "a.go", State: review.FileInspected}} }, 0},
+		"no review ran": {reviewers(three()[0]), func(v *publish.View) {
+			v.Evidence.Reviewers = nil
+			v.Evidence.Coverage = []review.FileCoverage{{Path: "a.go", State: review.FileInspected}}
+		}, 0},
 		"its file left the patch": {reviewers(three()[0]), func(v *publish.View) {
 			v.Evidence.ChangedFiles, v.Evidence.Coverage = 1, []review.FileCoverage{{Path: "z.go", State: review.FileSkipped}}
 		}, 1},

@@ -18,6 +18,8 @@ import (
 // Publisher posts what a session has to say, exactly once per check.
 type Publisher interface {
 	Publish(ctx context.Context, w forge.CheckWriter, repo forge.Repo, name string, v publish.View, opt publish.PublishOptions) (publish.Result, error)
+	// Comment says findings on the lines of the pull request, each once.
+	Comment(ctx context.Context, w forge.ReviewWriter, repo forge.Repo, v publish.View, limits publish.CommentLimits) (publish.CommentResult, error)
 	// Close ends the check of a head that was given up.
 	Close(ctx context.Context, w forge.CheckWriter, orphan publish.Publication, v publish.View) (publish.Result, error)
 }
@@ -83,6 +85,15 @@ func (e *Engine) Pull(ctx context.Context, t Turn) (Outcome, error) {
 		return out, err
 	}
 	return out, r.settleFinding(ctx, out)
+}
+
+// knownSince is when the head became known: by its newest event or, where nothing
+// told of it, now.
+func (e *Engine) knownSince(t Turn) time.Time {
+	if ev, ok := newest(t.Events); ok {
+		return ev.ReceivedAt
+	}
+	return e.now()
 }
 
 // run is one turn at work.

@@ -226,7 +226,7 @@ func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) 
 	if r.s.Draft {
 		v.State = publish.StateDraft
 	}
-	if err := r.post(ctx, v); err != nil {
+	if err := r.post(forge.WithLane(ctx, forge.LaneFast), v); err != nil { // somebody waits for it
 		return Outcome{}, err
 	}
 	r.s.Status, r.s.DecidedAt = Decided, r.now()

@@ -250,6 +250,7 @@ func summaryOf(f found, a risk.Assessment) patchSummary {
 // evidence is G4: what the gate will read, and the record of it.
 func (r *run) evidence(f found, a risk.Assessment, allowed review.Permission) {
 	r.s.Evidence = evidenceOf(f.Reading, f.scanned, a, allowed, r.revision)
+	r.s.Evidence.Findings = publish.Place(r.s.Evidence.Findings, f.Patch)
 	if f.Intent != review.IntentStated && a.Tier >= risk.High {
 		r.note("G1", trail.TypeClarification, map[string]string{"question": "What is this pull request for?", "asked_on": "the check"})
 	}

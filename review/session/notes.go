@@ -26,6 +26,7 @@ func (r *run) allowNotes() bool {
 		}
 	}
 	r.s.NotesAllowed = allow
+	r.allowComments()
 	return allow
 }
 
@@ -38,8 +39,15 @@ func notes() []string { return []string{publish.ReviewName, publish.CoverageName
 // recorded, and the time is answered at which they are tried again; zero: never. An
 // error is this process's own.
 func (r *run) postNotes(ctx context.Context, v publish.View) (again time.Time, err error) {
-	ctx = forge.WithLane(ctx, forge.LaneNormal) // nobody waits for them
+	ctx = forge.WithLane(ctx, forge.LaneSlow) // nobody waits for them
+	v, settled, again, err := r.postComments(ctx, v)
+	if err != nil {
+		return again, err
+	}
 	for _, name := range notes() {
+		if name == publish.ReviewName && !settled {
+			continue // which findings it has to show is not known yet
+		}
 		v.TrailHead = r.head
 		res, err := r.postNote(ctx, name, v)
 		switch {

@@ -129,7 +129,7 @@ func (r *run) effects() []sideEffect {
 	for _, name := range notes() {
 		out = append(out, sideEffect{Kind: permission.CheckRun, Target: name, Risk: "a neutral check that shows what was found"})
 	}
-	return out
+	return append(out, sideEffect{Kind: permission.ReviewComment, Target: "lines of the pull request", Risk: "remarks that its author and reviewers are told of"})
 }
 
 // planStatus: nothing of the plan but reading and the checks themselves happens
@@ -142,7 +142,7 @@ func planStatus(allowed review.Permission) (status, approver, rationale string) 
 	case len(allowed.Asks) > 0:
 		return "needs_clarification", string(permission.ByHuman), "paths of this patch are answered by a person"
 	}
-	return "auto_approved", string(permission.ByRuntime), "the plan reads, and writes nothing but its own checks"
+	return "auto_approved", string(permission.ByRuntime), "the plan reads, and writes nothing but its own checks and comments"
 }
 
 func (r *run) planOfReview(a risk.Assessment) planOfReview {

@@ -106,6 +106,16 @@ type Session struct {
 	DecidedAt time.Time `json:"decided_at,omitzero"`
 	// NotesAllowed: the trail has the permissions to write the checks that inform.
 	NotesAllowed bool `json:"notes_allowed,omitempty"`
+	// CommentsAllowed is that for comments on lines, and Commented what they say; nil
+	// while that is not settled.
+	CommentsAllowed bool       `json:"comments_allowed,omitempty"`
+	Commented       *Commented `json:"commented,omitempty"`
+}
+
+// Commented is what a session knows of the comments on lines.
+type Commented struct {
+	Keys []review.FindingKey `json:"keys"`           // findings that people see there
+	Left int                 `json:"left,omitempty"` // how many there was no room for
 }
 
 // KnownPull is what the index of pull requests keeps, to find them by head.

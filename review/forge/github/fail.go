@@ -185,9 +185,11 @@ func permissionFor(route string) string {
 	switch route {
 	case routeCreateCheck, routeUpdateCheck:
 		return "checks=write"
+	case routeBeginReview, routeSubmitReview, routeDropReview, routeAddToReview:
+		return "pull_requests=write"
 	case routeListChecks:
 		return "checks=read"
-	case routeFiles, routePulls:
+	case routeFiles, routePulls, routeOwnReviews, routeOwnThreads:
 		return "pull_requests=read"
 	case routeCompare, routeBlob, routeTree, routeBranch:
 		return "contents=read"
