@@ -36,9 +36,11 @@
 //	runs := repo.CheckRuns(pull.HeadSHA())
 //
 // Webhooks are delivered in order by one background worker with GitHub's 10 s limit and no redelivery
-// by itself; with more of them (Options.HookWorkers) those of each repository are in order. With Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
+// by itself; with more of them (Options.HookWorkers) those of each repository are in order. With
+// Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
+//
 // Faults (Fail) break chosen requests in chosen ways: by route, GraphQL operation or installation, before
-// or after the work; Requests lists what was asked, and RequestCounts counts it.
+// or after the work. Requests lists what was asked, and RequestCounts counts it.
 //
 // The hourly limit is always on, those of points and content with Options.Limits; Refusals counts what
 // each refused.

@@ -87,18 +87,23 @@ func TestHang(t *testing.T) {
 	w := newWorld(t, githubsim.Options{})
 	p := w.pull()
 	const route = "POST /repos/{owner}/{repo}/issues/{issue_number}/comments"
-	for done, fault := range map[int]githubsim.Fault{0: githubsim.Hang(), 1: githubsim.Hang().AfterTheWork()} {
-		undo := w.sim.Fail(fault.On(route).Once())
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		_, _, err := w.gh.Issues.CreateComment(ctx, "acme", "shop", 1, &github.IssueComment{Body: github.String("hi")})
-		cancel()
-		undo()
-		if !errors.Is(err, context.DeadlineExceeded) || len(p.Comments()) != done {
-			t.Errorf("%v and %d comments; want a deadline and %d", err, len(p.Comments()), done)
-		}
+	if _, _, err := w.gh.Repositories.Get(context.Background(), "acme", "shop"); err != nil { // fetches the token
+		t.Fatal(err)
 	}
-	if got := w.sim.RequestCounts()[route]; got != 2 {
-		t.Errorf("%d requests in the log; want 2", got)
+	for done, after := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(context.Background())
+		fault := githubsim.Hang().On(route).Once()
+		fault.BeforeWork = func(githubsim.Request) { cancel() }
+		if after {
+			fault = fault.AfterTheWork()
+			fault.BeforeWork, fault.AfterWork = nil, func(githubsim.Request) { cancel() }
+		}
+		undo := w.sim.Fail(fault)
+		_, _, err := w.gh.Issues.CreateComment(ctx, "acme", "shop", 1, &github.IssueComment{Body: github.String("hi")})
+		undo()
+		if !errors.Is(err, context.Canceled) || len(p.Comments()) != done {
+			t.Errorf("%v and %d comments; want canceled and %d", err, len(p.Comments()), done)
+		}
 	}
 	// Nobody waits for one that hangs when the simulator is closed.
 	asked, arrived := make(chan struct{}), make(chan error, 1)
@@ -116,6 +121,11 @@ func TestHang(t *testing.T) {
 	}
 	if err := <-arrived; err == nil {
 		t.Error("a request that hung was answered")
+	}
+	for _, q := range w.sim.Requests()[2:] {
+		if q.Status != 0 {
+			t.Errorf("%s %s was answered %d", q.Method, q.Route, q.Status)
+		}
 	}
 }
 

@@ -93,6 +93,23 @@ func TestCommentsMoveWithTheBase(t *testing.T) {
 	}
 }
 
+// TestOldSideOfARenamedFile: its lines are those of the file's old name, which the base may change.
+func TestOldSideOfARenamedFile(t *testing.T) {
+	w := newWorld(t, githubsim.Options{})
+	must(w.repo.Commit("main", "long", githubsim.CommitSpec{Changes: []githubsim.Change{{Path: "long.txt", Content: numbered(40)}}}))
+	p := w.pull(githubsim.Change{Path: "long.txt", RenameTo: "longer.txt", Content: edited(numbered(40), 10)})
+	w.commentOn(p, githubsim.NewComment{Path: "longer.txt", Line: 10, Side: "LEFT"})
+	must(w.repo.Commit("main", "above", githubsim.CommitSpec{Changes: []githubsim.Change{{Path: "long.txt", Content: "a\n" + numbered(40)}}}))
+	must(p.ForcePush()) // leaves the old base behind
+	must(w.repo.Commit("hello2", "again", githubsim.CommitSpec{Changes: []githubsim.Change{{Path: "long.txt", RenameTo: "longer.txt", Content: "a\n" + edited(numbered(40), 10)}}}))
+	if err := p.ResetTo(w.repo.Branch("hello2")); err != nil {
+		t.Fatal(err)
+	}
+	if one := p.Threads()[0]; one.Outdated || one.Line != 11 || one.Path != "longer.txt" {
+		t.Errorf("the comment is at %s:%d, outdated %v; want longer.txt:11", one.Path, one.Line, one.Outdated)
+	}
+}
+
 // TestForcePush covers CASES 12: the commit a review was made for has left the pull request.
 func TestForcePush(t *testing.T) {
 	w := newWorld(t, githubsim.Options{})

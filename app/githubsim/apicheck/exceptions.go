@@ -47,6 +47,8 @@ func exceptions() []exception {
 		{"pulls/create-review-comment", "answer 201", `line": Value is not nullable`, "a comment on a file has no line"},
 		{"pulls/create-reply-for-review-comment", "answer 201", `line": Value is not nullable`, "an outdated comment has no line"},
 		{"pulls/create-reply-for-review-comment", "answer 201", `position": Value is not nullable`, "an outdated comment has no position"},
+		{"pulls/create-reply-for-review-comment", "answer 422", "", "422 is what GitHub answers while a review is pending, and is not declared"},
+		{"pulls/update-review-comment", "answer 422", "", "422 is what GitHub answers to an empty text, and is not declared"},
 		{"pulls/get", "answer 406", "", "406 with an error code is described by its status alone"},
 	}
 }
