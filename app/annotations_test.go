@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign/countersign/app/githubsim"
 	"github.com/countersign/countersign/review/publish"
+	"github.com/countersign/countersign/review/trail"
 )
 
 const (
@@ -128,6 +129,9 @@ func TestLinesAreMarkedOnceThoughGitHubFails(t *testing.T) {
 				run := w.review(p.HeadSHA(), "")
 				w.awaitNamed(p.HeadSHA(), publish.CoverageName, concluded("neutral", ""))
 				w.idle()
+				if errs := len(w.records(p.Number(), trail.TypeRunError)); times == 1 && errs != 0 {
+					t.Errorf("%d errors are recorded, want the lost answer asked for at once", errs)
+				}
 				want := marked(run)
 				if !slices.Contains(want, "failure .github/workflows/pr.yml:6") {
 					t.Errorf("marked at %q", want)

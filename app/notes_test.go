@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign/countersign/app/githubsim"
 	"github.com/countersign/countersign/review/permission"
@@ -106,6 +107,40 @@ func TestADecisionStandsWithoutItsNotes(t *testing.T) {
 		w.awaitNamed(p.HeadSHA(), name, concluded("neutral", ""))
 	}
 	w.idle()
+	w.neutralOnly()
+	w.verify()
+}
+
+// The service stops between the decision and the checks that explain it: the decision
+// stands as it is, no other session begins, and they come when it is back.
+func TestStoppedBeforeItsNotes(t *testing.T) {
+	w := newWorld(t)
+	undo := w.sim.Fail(githubsim.Fault{Route: "POST /repos/{owner}/{repo}/check-runs", Nth: 2, Times: 9, Delay: 3 * time.Second})
+	p := w.docs("stopped")
+	w.await(p.HeadSHA(), waiting("Low"))
+	w.until(func() bool { return len(w.records(p.Number(), trail.TypeFinalReport)) == 1 }, func() string { return "no final report" })
+	w.halt()
+	undo()
+	if len(w.ours(p.HeadSHA(), publish.CoverageName)) != 0 {
+		t.Fatal("it was not stopped before its notes: this shows nothing")
+	}
+	w.start()
+	for _, name := range informing() {
+		w.awaitNamed(p.HeadSHA(), name, concluded("neutral", ""))
+	}
+	w.idle()
+	for _, name := range append(informing(), publish.CheckName) {
+		runs := w.ours(p.HeadSHA(), name)
+		if len(runs) != 1 {
+			t.Fatalf("%d runs of %s", len(runs), name)
+		}
+		if name == publish.CheckName && runs[0].Writes != 2 {
+			t.Errorf("the decision was written %d times", runs[0].Writes)
+		}
+	}
+	if n := len(w.records(p.Number(), trail.TypeRunStart)); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
 	w.neutralOnly()
 	w.verify()
 }

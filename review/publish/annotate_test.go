@@ -439,10 +439,40 @@ func TestARunThatBearsSomethingElseIsReplaced(t *testing.T) {
 	}
 }
 
+// A batch that never arrived, or arrived without an answer, is no reason for another
+// run: the forge says how many there are.
+func TestALostBatchIsAskedFor(t *testing.T) {
+	lost := func(call string, _ forge.CheckWrite) error {
+		if call == "update" {
+			return &forge.Error{Kind: forge.KindUnavailable, Op: "update check"}
+		}
+		return nil
+	}
+	for _, arrived := range []bool{false, true} {
+		b := benchOf(t, publish.ReviewName)
+		v := found(many(120)...)
+		b.forge.before = lost
+		if arrived {
+			b.forge.before, b.forge.after = nil, lost
+		}
+		if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, v, publish.PublishOptions{}); err == nil {
+			t.Fatal("a lost answer was taken for one")
+		}
+		b.forge.before, b.forge.after = nil, nil
+		rest := 70
+		if arrived {
+			rest = 20
+		}
+		if res := b.publish(v, publish.PublishOptions{}); res.Annotated != rest || res.Created || len(b.places(1)) != 120 || len(b.forge.runs) != 1 {
+			t.Errorf("arrived %v: %+v, %d annotations on the first of %d runs", arrived, res, len(b.places(1)), len(b.forge.runs))
+		}
+	}
+}
+
 // A run whose answer was lost is found and not made twice, and gets what it lacks.
 func TestAnAdoptedRunIsGivenItsSet(t *testing.T) {
 	b := benchOf(t, publish.ReviewName)
-	b.publish(found(mild()), publish.PublishOptions{})
+	b.publish(found(many(50)...), publish.PublishOptions{})
 	v := found(many(60)...)
 	v.SessionID = "01J9ZQ4C8Z0000000000000099"
 	b.forge.after = func(string, forge.CheckWrite) error {
@@ -455,8 +485,7 @@ func TestAnAdoptedRunIsGivenItsSet(t *testing.T) {
 	if res := b.publish(v, publish.PublishOptions{}); !res.Adopted || res.Annotated != 10 {
 		t.Errorf("result %+v, want the lost run and the rest of its set", res)
 	}
-	b.wantPlaces(1, "warning b.yml:4")
-	if n := len(b.places(2)); n != 60 || len(b.forge.runs) != 2 {
+	if n := len(b.places(2)); n != 60 || len(b.places(1)) != 50 || len(b.forge.runs) != 2 {
 		t.Errorf("%d runs, the second bears %d", len(b.forge.runs), n)
 	}
 }
