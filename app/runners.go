@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/countersign/countersign/app/queue"
+	"github.com/countersign/countersign/app/telemetry"
 	"github.com/countersign/countersign/handlers"
 	"github.com/countersign/countersign/review/collect"
 	"github.com/countersign/countersign/review/forge"
@@ -18,13 +19,17 @@ import (
 
 // runners says what each kind of job does. The queue knows subjects and the
 // session knows pull requests; this is where one becomes the other.
-func runners(e *session.Engine, repos repoFinder, reconcile *reconciler) map[handlers.SubjectKind]queue.Runner {
-	return map[handlers.SubjectKind]queue.Runner{
+func runners(e *session.Engine, repos repoFinder, reconcile *reconciler, m *telemetry.Metrics) map[handlers.SubjectKind]queue.Runner {
+	out := map[handlers.SubjectKind]queue.Runner{
 		handlers.SubjectPull:         pullRunner(e, repos),
 		handlers.SubjectHead:         headRunner(e, repos),
 		handlers.SubjectRepo:         noteRunner(e),
 		handlers.SubjectInstallation: reconcile.soon(noteRunner(e)),
 	}
+	for kind, run := range out {
+		out[kind] = watchedRunner(kind, run, m)
+	}
+	return out
 }
 
 // repoFinder names the repository of a subject that was woken without an event.

@@ -237,14 +237,19 @@ func (l *loader) keys() []string {
 
 // didYouMean names the nearest key when it is near enough to be a slip.
 func didYouMean(got string, keys []string) string {
-	best, at := 4, ""
+	if at, _ := nearest(got, keys); at != "" {
+		return fmt.Sprintf(" (did you mean %q?)", at)
+	}
+	return ""
+}
+
+// nearest is the key that is fewest letters away, at most three.
+func nearest(got string, keys []string) (key string, away int) {
+	away = 4
 	for _, k := range keys {
-		if d := levenshtein.ComputeDistance(strings.ToLower(got), k); d < best {
-			best, at = d, k
+		if d := levenshtein.ComputeDistance(strings.ToLower(got), strings.ToLower(k)); d < away {
+			key, away = k, d
 		}
 	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", at)
+	return key, away
 }

@@ -76,7 +76,7 @@ func TestLoadFaults(t *testing.T) {
 		"COUNTERSIGN_MODE":            "yolo",
 		"COUNTERSIGN_DEBOUNCE":        "10",
 		"COUNTERSIGN_RECONCILE":       "0",
-		"DATABASE_URL":                "postgres://u:hunter2@db/x",
+		"DATABASE_URL":                "mysql://u:hunter2@db/x",
 	})})
 	var faults *config.FaultsError
 	if !errors.As(err, &faults) {
@@ -94,7 +94,7 @@ func TestLoadFaults(t *testing.T) {
 		"COUNTERSIGN_MODE (environment): unknown mode \"yolo\": use observe, auto or radical",
 		"COUNTERSIGN_DEBOUNCE (environment): want a duration from 0s to 5m0s",
 		"COUNTERSIGN_RECONCILE (environment): want a duration from 5m0s to 24h0m0s",
-		"DATABASE_URL (environment): PostgreSQL is not supported yet",
+		"DATABASE_URL (environment): is not of PostgreSQL",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%v", want, err)

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
@@ -34,19 +36,48 @@ func setPrivateKey(s *Settings, v string) error {
 	}
 	block, _ := pem.Decode([]byte(v))
 	if block == nil {
-		return errors.New("is no PEM block; want the .pem file that GitHub offers on the App's settings page")
+		return errors.New("is no PEM block; " + wantPEM)
 	}
-	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	key, err := rsaKey(block)
 	if err != nil {
-		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
-		var ok bool
-		if key, ok = parsed.(*rsa.PrivateKey); !ok {
-			return errors.New("is no RSA private key; want the .pem file that GitHub offers on the App's settings page")
-		}
+		return err
 	}
 	if key.N.BitLen() < minKeyBits {
-		return fmt.Errorf("is an RSA key of %d bits; GitHub's have %d: want the .pem file that it offers on the App's settings page", key.N.BitLen(), minKeyBits)
+		return fmt.Errorf("is an RSA key of %d bits; GitHub's have %d; "+wantPEM, key.N.BitLen(), minKeyBits)
 	}
 	s.PrivateKey = []byte(v)
 	return nil
+}
+
+const wantPEM = "want the .pem file that GitHub offers on the App's settings page"
+
+// rsaKey reads the key, or says what stands in its place: whoever made a key of
+// their own needs another hint than whoever encrypted GitHub's.
+func rsaKey(block *pem.Block) (*rsa.PrivateKey, error) {
+	switch {
+	case block.Type == "ENCRYPTED PRIVATE KEY", strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
+		return nil, errors.New("is encrypted with a passphrase, which nobody could enter at a start; " + wantPEM + ", as it is, and protect the file by its permissions or a secret store")
+	case block.Type == "EC PRIVATE KEY":
+		return nil, errors.New("is an EC key, and GitHub Apps sign with RSA; " + wantPEM)
+	case strings.Contains(block.Type, "PUBLIC KEY"), block.Type == "CERTIFICATE":
+		return nil, errors.New("is public (" + block.Type + "); want the private key: " + wantPEM)
+	case block.Type == "OPENSSH PRIVATE KEY":
+		return nil, errors.New("is an OpenSSH key; " + wantPEM)
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, errors.New("is no RSA private key, or a damaged one; " + wantPEM)
+	}
+	switch key := parsed.(type) {
+	case *rsa.PrivateKey:
+		return key, nil
+	case *ecdsa.PrivateKey:
+		return nil, errors.New("is an EC key, and GitHub Apps sign with RSA; " + wantPEM)
+	case ed25519.PrivateKey:
+		return nil, errors.New("is an Ed25519 key, and GitHub Apps sign with RSA; " + wantPEM)
+	}
+	return nil, errors.New("is no RSA private key; " + wantPEM)
 }

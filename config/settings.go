@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,12 @@ import (
 type Settings struct {
 	// ListenAddr is where the webhook is served.
 	ListenAddr string
+	// OpsAddr is where metrics, health and readiness are served for operators;
+	// empty: no metrics.
+	OpsAddr string
+	// Drain is how long deliveries are still taken after a stop was asked for and
+	// /readyz says so: what a balancer needs to notice.
+	Drain time.Duration
 	// V3URL and V4URL are GitHub's REST and GraphQL endpoints, without a trailing
 	// slash. An empty V4URL follows from V3URL.
 	V3URL, V4URL string
@@ -32,8 +39,13 @@ type Settings struct {
 	WebhookSecrets [][]byte
 	// PrivateKey is the App's RSA key, PEM.
 	PrivateKey []byte
-	// Database is the path of the embedded SQLite database.
+	// Database is the path of the embedded SQLite database, used without DatabaseURL.
 	Database string
+	// DatabaseURL names a PostgreSQL that any number of replicas share; Connections
+	// bounds those of one replica, and Replica is its name among the others.
+	DatabaseURL string
+	Connections int
+	Replica     string
 	// Mode stands in for the policy's mode until policy files are read.
 	Mode permission.Mode
 	// Debounce is how long CI events of a head are gathered before the gate is
@@ -67,13 +79,9 @@ type setting struct {
 
 func table() []setting {
 	return []setting{
-		{name: "LISTEN_ADDR", fallback: ":8080", doc: "address to serve on", set: func(s *Settings, v string) error {
-			if _, _, err := net.SplitHostPort(v); err != nil {
-				return fmt.Errorf("want host:port, such as :8080 or 127.0.0.1:8080")
-			}
-			s.ListenAddr = v
-			return nil
-		}},
+		{name: "LISTEN_ADDR", fallback: ":8080", doc: "address of the webhook, /healthz and /readyz", set: addrInto(func(s *Settings) *string { return &s.ListenAddr })},
+		{name: "COUNTERSIGN_OPS_ADDR", doc: "address of /metrics, and of /healthz and /readyz once more, such as 127.0.0.1:9464; not for the public; unset: no metrics", set: setOpsAddr},
+		{name: "COUNTERSIGN_DRAIN", fallback: "3s", doc: "how long deliveries are still taken after a stop was asked for, while /readyz answers 503", set: durationInto(func(s *Settings) *time.Duration { return &s.Drain }, 0, time.Minute)},
 		{name: "GITHUB_V3_API_URL", fallback: "https://api.github.com", doc: "GitHub's REST API", set: urlInto(func(s *Settings) *string { return &s.V3URL })},
 		{name: "GITHUB_V4_API_URL", doc: "GitHub's GraphQL API; derived from GITHUB_V3_API_URL when unset", set: setV4},
 		{name: "GITHUB_APP_INTEGRATION_ID", required: true, doc: "the App's id, from its settings page", set: func(s *Settings, v string) error {
@@ -87,9 +95,15 @@ func table() []setting {
 		{name: "GITHUB_APP_WEBHOOK_SECRET", required: true, secret: true, doc: "the webhook secret of the App", set: addSecret},
 		{name: "GITHUB_APP_WEBHOOK_SECRET_PREVIOUS", secret: true, doc: "the secret before, while GitHub still signs with it", set: addSecret},
 		{name: "GITHUB_APP_PRIVATE_KEY", required: true, secret: true, doc: "the App's private key, PEM", set: setPrivateKey},
-		{name: "DATABASE_URL", doc: "refused: PostgreSQL is not supported yet", set: func(*Settings, string) error {
-			return errors.New("PostgreSQL is not supported yet; unset it and use COUNTERSIGN_DATABASE, the path of the embedded database")
+		{name: "DATABASE_URL", secret: true, doc: "a PostgreSQL that any number of replicas share, postgres://USER:PASSWORD@HOST:PORT/NAME; unset: the embedded database", set: setDatabaseURL},
+		{name: "COUNTERSIGN_REPLICA", fallback: hostName(), doc: "this process's name among those that share a PostgreSQL; each needs its own, and one that stays the same over restarts has its work back at once", set: func(s *Settings, v string) error {
+			if len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				return errors.New("want a name of letters, digits and signs, without spaces")
+			}
+			s.Replica = v
+			return nil
 		}},
+		{name: "COUNTERSIGN_DATABASE_CONNECTIONS", fallback: "16", doc: "connections of one process to PostgreSQL, besides three for notifications and its name", set: countInto(func(s *Settings) *int { return &s.Connections }, 1000)},
 		{name: "COUNTERSIGN_DATABASE", fallback: "countersign.db", doc: "path of the embedded database", set: func(s *Settings, v string) error {
 			if strings.ContainsAny(v, "?\x00") || strings.Contains(v, "://") {
 				return errors.New("want a file's path, not a URL")
@@ -133,6 +147,51 @@ func Reference() []Doc {
 	return out
 }
 
+func addrInto(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
+			return errors.New("want host:port, such as :8080 or 127.0.0.1:8080")
+		}
+		*field(s) = v
+		return nil
+	}
+}
+
+// hostName is what a replica is called by default.
+func hostName() string {
+	if name, err := os.Hostname(); err == nil && name != "" {
+		return name
+	}
+	return "countersign"
+}
+
+// setDatabaseURL looks at the URL's form only. What is wrong is said without it: it
+// holds a password.
+func setDatabaseURL(s *Settings, v string) error {
+	const want = "want postgres://USER:PASSWORD@HOST:PORT/NAME, with characters such as @ and / in the password percent-encoded"
+	u, err := url.Parse(v)
+	switch {
+	case err != nil:
+		return errors.New("is no URL; " + want)
+	case u.Scheme != "postgres" && u.Scheme != "postgresql":
+		return errors.New("is not of PostgreSQL; " + want)
+	case strings.Trim(u.Path, "/") == "":
+		return errors.New("names no database; " + want)
+	}
+	s.DatabaseURL = v
+	return nil
+}
+
+// setOpsAddr refuses the webhook's address: whoever can deliver could read the
+// metrics there.
+func setOpsAddr(s *Settings, v string) error {
+	_, port, _ := net.SplitHostPort(v)
+	if v == s.ListenAddr && port != "0" {
+		return errors.New("is LISTEN_ADDR; want an address of its own, such as 127.0.0.1:9464: metrics are not for whoever can deliver")
+	}
+	return addrInto(func(s *Settings) *string { return &s.OpsAddr })(s, v)
+}
+
 // setV4 refuses another host than the REST API's: both are sent the same tokens.
 func setV4(s *Settings, v string) error {
 	if err := urlInto(func(s *Settings) *string { return &s.V4URL })(s, v); err != nil {
@@ -142,6 +201,9 @@ func setV4(s *Settings, v string) error {
 	graphql, err2 := url.Parse(s.V4URL)
 	if err == nil && err2 == nil && rest.Host != "" && rest.Host != graphql.Host {
 		return fmt.Errorf("is on %s while GITHUB_V3_API_URL is on %s; both are sent the same tokens, so want one host, or leave it unset", graphql.Host, rest.Host)
+	}
+	if err == nil && err2 == nil && rest.Scheme != "" && rest.Scheme != graphql.Scheme {
+		return fmt.Errorf("is %s while GITHUB_V3_API_URL is %s; both are sent the same tokens, and http shows them to the network: want https for both, or leave it unset", graphql.Scheme, rest.Scheme)
 	}
 	return nil
 }

@@ -38,9 +38,23 @@ type Options struct {
 	Intake Intake
 	// Logger receives a line per accepted or refused delivery.
 	Logger zerolog.Logger
+	// Observe, when set, is told of every answer: the event that the request's
+	// header names, in the sender's words; what became of it, one of Outcomes; and
+	// how long that took.
+	Observe func(event, outcome string, took time.Duration)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
+
+// What becomes of a request to the webhook.
+const (
+	OutcomeAccepted  = "accepted"   // committed, with its job
+	OutcomeRepeated  = "repeated"   // committed before
+	OutcomeIgnored   = "ignored"    // authentic, and nothing acts on it
+	OutcomePong      = "pong"       // GitHub asked whether we are there
+	OutcomeRefused   = "refused"    // not an authentic delivery of ours
+	OutcomeNotStored = "not_stored" // the sender has to deliver it again
+)
 
 // New returns the webhook's handler, to be mounted at HookPath.
 //
@@ -67,23 +81,29 @@ func New(o Options) (http.Handler, error) {
 	if now == nil {
 		now = time.Now
 	}
+	observe := o.Observe
+	if observe == nil {
+		observe = func(string, string, time.Duration) {}
+	}
 	return &hook{
-		keys:   newKeys(o.Secrets),
-		parser: parser,
-		intake: o.Intake,
-		logger: o.Logger,
-		now:    now,
-		bodies: newBodies(),
+		keys:    newKeys(o.Secrets),
+		parser:  parser,
+		intake:  o.Intake,
+		logger:  o.Logger,
+		observe: observe,
+		now:     now,
+		bodies:  newBodies(),
 	}, nil
 }
 
 type hook struct {
-	keys   *keys
-	parser *Parser
-	intake Intake
-	logger zerolog.Logger
-	now    func() time.Time
-	bodies *bodies
+	keys    *keys
+	parser  *Parser
+	intake  Intake
+	logger  zerolog.Logger
+	observe func(event, outcome string, took time.Duration)
+	now     func() time.Time
+	bodies  *bodies
 }
 
 // refusal is an answer other than success.
@@ -95,45 +115,47 @@ type refusal struct {
 func refuse(status int, sentence string) *refusal { return &refusal{status, sentence} }
 
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begun := time.Now() // not h.now: a duration
+	outcome := h.serve(w, r)
+	h.observe(r.Header.Get("X-GitHub-Event"), outcome, time.Since(begun))
+}
+
+func (h *hook) serve(w http.ResponseWriter, r *http.Request) (outcome string) {
 	guid, event, no := checkHead(r)
 	if no != nil {
-		h.refused(w, r, guid, no)
-		return
+		return h.refused(w, r, guid, no)
 	}
 	body, no := h.bodies.read(w, r)
 	if no != nil {
-		h.refused(w, r, guid, no)
-		return
+		return h.refused(w, r, guid, no)
 	}
 	defer body.free()
 	if no := h.keys.check(r.Header, body.bytes()); no != nil {
-		h.refused(w, r, guid, no)
-		return
+		return h.refused(w, r, guid, no)
 	}
-	h.deliver(w, r, guid, event, body.bytes())
+	return h.deliver(w, r, guid, event, body.bytes())
 }
 
 // deliver handles an authentic delivery.
-func (h *hook) deliver(w http.ResponseWriter, r *http.Request, guid, event string, body []byte) {
+func (h *hook) deliver(w http.ResponseWriter, r *http.Request, guid, event string, body []byte) (outcome string) {
 	e, route, err := h.parser.Parse(event, body)
 	switch {
 	case err != nil:
-		h.refused(w, r, guid, refuse(http.StatusBadRequest, err.Error()))
-		return
+		return h.refused(w, r, guid, refuse(http.StatusBadRequest, err.Error()))
 	case event == "ping":
 		answer(w, http.StatusOK, "pong")
-		return
+		return OutcomePong
 	case route.Ignore != "":
 		h.logger.Debug().Str("delivery", guid).Str("event", event).Str("action", e.Action).Msg("delivery ignored: " + route.Ignore)
 		answer(w, http.StatusAccepted, "ignored: "+route.Ignore)
-		return
+		return OutcomeIgnored
 	}
 	sum := sha256.Sum256(body)
 	e.GUID, e.ReceivedAt, e.BodySHA256 = guid, h.now().UTC(), hex.EncodeToString(sum[:])
-	h.accept(w, r, Delivery{Event: e, Subject: route.Subject, Payload: body}, route.Why)
+	return h.accept(w, r, Delivery{Event: e, Subject: route.Subject, Payload: body}, route.Why)
 }
 
-func (h *hook) accept(w http.ResponseWriter, r *http.Request, d Delivery, why string) {
+func (h *hook) accept(w http.ResponseWriter, r *http.Request, d Delivery, why string) (outcome string) {
 	// The sender may hang up after ten seconds; what it delivered is kept all the
 	// same (case 54).
 	fresh, err := h.intake.Accept(context.WithoutCancel(r.Context()), d)
@@ -141,16 +163,17 @@ func (h *hook) accept(w http.ResponseWriter, r *http.Request, d Delivery, why st
 		h.logger.Error().Err(err).Str("delivery", d.Event.GUID).Str("event", d.Event.Event).Msg("delivery could not be stored")
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		answer(w, http.StatusServiceUnavailable, "the delivery could not be stored; redeliver it later")
-		return
+		return OutcomeNotStored
 	}
 	if !fresh {
 		h.logger.Debug().Str("delivery", d.Event.GUID).Msg("delivery repeated")
 		answer(w, http.StatusAccepted, "already received")
-		return
+		return OutcomeRepeated
 	}
 	h.logger.Info().Str("delivery", d.Event.GUID).Str("event", d.Event.Event).Str("action", d.Event.Action).
 		Str("subject", d.Subject.Key).Msg("delivery accepted: " + why)
 	answer(w, http.StatusAccepted, "accepted")
+	return OutcomeAccepted
 }
 
 // checkHead refuses by what the request's head says, cheapest first.
@@ -196,12 +219,16 @@ func wellFormedEvent(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
-func (h *hook) refused(w http.ResponseWriter, r *http.Request, guid string, no *refusal) {
+func (h *hook) refused(w http.ResponseWriter, r *http.Request, guid string, no *refusal) (outcome string) {
 	h.logger.Warn().Str("delivery", guid).Str("remote", r.RemoteAddr).Int("status", no.status).Msg("delivery refused: " + no.sentence)
 	if no.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
 	}
 	answer(w, no.status, no.sentence)
+	if no.status == http.StatusServiceUnavailable {
+		return OutcomeNotStored // too much at once: it may be authentic
+	}
+	return OutcomeRefused
 }
 
 // answer writes one plain line. The status tells all that a sender must know, so

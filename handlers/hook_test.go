@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -181,6 +182,43 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("stored: got %v, want %v", stored, tc.stored)
 			}
 		})
+	}
+}
+
+// Every answer is told with one of the outcomes.
+func TestEveryAnswerIsObserved(t *testing.T) {
+	var told []string
+	intake := &recorder{}
+	h, err := New(Options{OwnAppID: ownAppID, Intake: intake, Secrets: [][]byte{[]byte(secretNew)}, Logger: zerolog.Nop(),
+		Observe: func(event, outcome string, took time.Duration) {
+			if took <= 0 {
+				t.Errorf("%s took %s", outcome, took)
+			}
+			told = append(told, event+" "+outcome)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(event, body string, change ...func(*http.Request)) {
+		r := request([]byte(body))
+		r.Header.Set("X-GitHub-Event", event)
+		for _, c := range change {
+			c(r)
+		}
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	pull := string(golden(t))
+	send("pull_request", pull)
+	send("pull_request", pull)
+	send("ping", `{"zen":"x","hook_id":1}`)
+	send("star", `{"action":"created"}`)
+	send("../x", pull)
+	send("pull_request", pull, func(r *http.Request) { r.Method = http.MethodGet })
+	intake.err = errors.New("disk full")
+	send("pull_request", pull)
+	want := []string{"pull_request accepted", "pull_request repeated", "ping pong", "star ignored", "../x refused", "pull_request refused", "pull_request not_stored"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 

@@ -282,6 +282,17 @@ func (i *Installation) RevokeTokens() {
 	}
 }
 
+// ExpireTokens makes the tokens of every installation invalid at once, before their time.
+func (s *Sim) ExpireTokens() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tokens {
+		if t.inst != nil {
+			t.revoked = true
+		}
+	}
+}
+
 func (i *Installation) payload(action string, more obj) obj {
 	payload := obj{"action": action, "installation": i.json(), "sender": i.sim.userJSON(i.account)}
 	if action == "created" {

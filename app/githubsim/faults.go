@@ -150,6 +150,7 @@ func (s *Sim) spoil(w *recorder, r *http.Request, f Fault) {
 		drop(w, f.Reset)
 		return
 	}
+	w.Header().Set("Date", s.opts.Clock().UTC().Format(http.TimeFormat))
 	for k, v := range f.Header {
 		w.Header().Set(k, v)
 	}

@@ -91,6 +91,7 @@ func runGraphQL(c *call) (*reply, error) {
 func (c *call) queryRoot() gqlexec.Object {
 	return gql("Query", obj{
 		"repository": gqlexec.Func(c.gqlRepository),
+		"node":       gqlexec.Func(c.gqlNode),
 		"rateLimit": lazy(func() (any, error) {
 			h := c.hour()
 			return gql("RateLimit", obj{

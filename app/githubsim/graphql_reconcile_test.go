@@ -58,9 +58,7 @@ func TestOneQueryFindsWhatIsOpen(t *testing.T) {
 				t.Errorf("the last commit of %s is not the head", p.Get("number"))
 			}
 			got = append(got, p.Get("number").String())
-			for _, run := range texts(commit.Get("checkSuites.nodes.#.checkRuns.nodes.#.externalId")) {
-				got = append(got, run)
-			}
+			got = append(got, texts(commit.Get("checkSuites.nodes.#.checkRuns.nodes.#.externalId"))...)
 		}
 		if !list.Get("pageInfo.hasNextPage").Bool() {
 			break

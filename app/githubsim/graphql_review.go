@@ -40,6 +40,38 @@ func (c *call) gqlLatestReviews(p *Pull, a gqlexec.Args) (any, error) {
 	return c.reviewPage("latestReviews", a, all)
 }
 
+// gqlNode finds a pull request, or a review, thread or comment of one, by its id.
+func (c *call) gqlNode(a gqlexec.Args) (any, error) {
+	id := a.String("id")
+	var p *Pull
+	var show func() (gqlexec.Object, error)
+	plain := func(o gqlexec.Object) (gqlexec.Object, error) { return o, nil }
+	switch v := c.sim.nodes[id].(type) {
+	case *Pull:
+		p, show = v, func() (gqlexec.Object, error) { return c.gqlPull(v) }
+	case *review:
+		if v.visibleTo(c.me.account()) {
+			p, show = v.pull, func() (gqlexec.Object, error) { return plain(c.gqlReview(v)) }
+		}
+	case *reviewThread:
+		if len(c.shown(v.comments)) > 0 {
+			p, show = v.pull, func() (gqlexec.Object, error) { return plain(c.gqlThread(v)) }
+		}
+	case *reviewComment:
+		if v.review.visibleTo(c.me.account()) {
+			p, show = v.thread.pull, func() (gqlexec.Object, error) { return plain(c.gqlReviewComment(v)) }
+		}
+	}
+	if p == nil || !c.me.sees(p.repo) {
+		return nil, noNode(id)
+	}
+	c.repo = p.repo
+	if err := c.allowed("pull_requests:read"); err != nil {
+		return nil, err
+	}
+	return show()
+}
+
 func (c *call) reviewPage(field string, a gqlexec.Args, all []*review) (any, error) {
 	return gqlexec.Connection(field, "PullRequestReviewConnection", a, len(all), func(i int) (gqlexec.Object, error) { return c.gqlReview(all[i]), nil })
 }

@@ -203,3 +203,23 @@ func TestPendingIsDeletedByMutation(t *testing.T) {
 		t.Errorf("its author deletes it: %s, %v", got, p.Reviews())
 	}
 }
+
+func TestNodes(t *testing.T) {
+	w := newWorld(t, githubsim.Options{})
+	p := w.withLongFile()
+	w.rest(w.person("mona"), http.MethodPost, reviewsPath, `{"comments":[{"path":"long.txt","line":10,"body":"b"}]}`)
+	w.commentOn(p, githubsim.NewComment{Path: "long.txt", Line: 10})
+	shown := w.threads(nil)
+	for id, typ := range map[string]string{
+		shown.Get("id").String(): "PullRequest",
+		p.Reviews()[1].NodeID:    "PullRequestReview",
+		p.Threads()[1].ID:        "PullRequestReviewThread",
+		shown.Get("reviewThreads.nodes.0.comments.nodes.0.id").String(): "PullRequestReviewComment",
+		p.Reviews()[0].NodeID: "", p.Threads()[0].ID: "", "PR_none": "",
+	} {
+		got := w.query(`query($id: ID!) { node(id: $id) { __typename id } }`, map[string]any{"id": id})
+		if got.Get("data.node.__typename").String() != typ || (got.Get("errors.0.type").String() == "NOT_FOUND") != (typ == "") {
+			t.Errorf("node %s is %s; want %q", id, got, typ)
+		}
+	}
+}

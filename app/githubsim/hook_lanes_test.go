@@ -3,6 +3,7 @@ package githubsim_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -77,5 +78,27 @@ func TestWebhooksSideBySide(t *testing.T) {
 	delete(order, "")
 	if fmt.Sprint(order) != fmt.Sprint(want) || len(order) != repos {
 		t.Errorf("order %v; want %v", order, want)
+	}
+}
+
+func TestForgottenBodies(t *testing.T) {
+	w := newWorld(t, githubsim.Options{ForgetBodies: true})
+	w.bot.answer(http.StatusInternalServerError)
+	w.pull()
+	w.idle()
+	w.bot.answer(http.StatusAccepted)
+	for _, d := range w.sim.Deliveries() {
+		if kept := len(d.Body) > 0; kept != (d.State == "failed") {
+			t.Errorf("%s %s: %d bytes kept", d.Event, d.State, len(d.Body))
+		}
+		if d.State != "failed" {
+			continue
+		}
+		if _, err := w.sim.Redeliver(context.Background(), d.GUID); err != nil {
+			t.Errorf("redeliver what failed: %v", err)
+		}
+		if _, err := w.sim.Redeliver(context.Background(), d.GUID); !errors.Is(err, githubsim.ErrNoDelivery) {
+			t.Errorf("redeliver what is forgotten: %v", err)
+		}
 	}
 }

@@ -48,6 +48,7 @@ type hookQueue struct {
 	clock  func() time.Time
 	client *http.Client
 	max    int           // workers; with one, everything is in order
+	forget bool          // bodies that were taken
 	done   chan struct{} // closed when the last worker has ended
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -73,7 +74,7 @@ type lane struct {
 func newHookQueue(opts Options) *hookQueue {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &hookQueue{
-		log: opts.Logger, hold: opts.HoldWebhooks, clock: opts.Clock, max: opts.HookWorkers, ctx: ctx, cancel: cancel,
+		log: opts.Logger, hold: opts.HoldWebhooks, clock: opts.Clock, max: opts.HookWorkers, forget: opts.ForgetBodies, ctx: ctx, cancel: cancel,
 		done: make(chan struct{}), changed: make(chan struct{}), lanes: map[string]*lane{},
 		client: &http.Client{
 			Timeout:       hookTimeout,
@@ -190,6 +191,9 @@ func (q *hookQueue) deliver(ctx context.Context, it *hookItem) {
 	if err != nil || status < 200 || status > 299 {
 		it.State = stateFailed
 	}
+	if q.forget && it.State == stateDelivered {
+		it.Body = nil
+	}
 	q.log.Debug("webhook", "event", it.Event, "action", it.Action, "guid", it.GUID, "status", status, "error", it.Error)
 	q.touch()
 }
@@ -291,9 +295,10 @@ func (s *Sim) DeliverHeld(ctx context.Context, guid string) (Delivery, error) {
 	return s.deliverNow(ctx, func(it *hookItem) bool { return it.GUID == guid && it.State == stateHeld })
 }
 
-// Redeliver sends a webhook again at once, with the same id and body, as the App's owner can.
+// Redeliver sends a webhook again at once, with the same id and body, as the App's owner can. One
+// whose body was forgotten is none.
 func (s *Sim) Redeliver(ctx context.Context, guid string) (Delivery, error) {
-	return s.deliverNow(ctx, func(it *hookItem) bool { return it.GUID == guid })
+	return s.deliverNow(ctx, func(it *hookItem) bool { return it.GUID == guid && it.Body != nil })
 }
 
 func (s *Sim) deliverNow(ctx context.Context, match func(*hookItem) bool) (Delivery, error) {

@@ -109,7 +109,10 @@ func redeliver(c *call) (*reply, error) {
 		return nil, err
 	}
 	q := c.sim.hooks
-	it := q.find(func(it *hookItem) bool { return it.ID == d.ID })
+	it := q.find(func(it *hookItem) bool { return it.ID == d.ID && it.Body != nil })
+	if it == nil {
+		return nil, notFound()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.push(it)

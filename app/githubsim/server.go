@@ -203,6 +203,7 @@ func (rt route) answer(c *call) (*reply, error) {
 func (s *Sim) write(w *recorder, r *http.Request, rep *reply, err error) {
 	h := w.Header()
 	h.Set("X-GitHub-Request-Id", strings.ToUpper(newGUID()[:18]))
+	h.Set("Date", s.opts.Clock().UTC().Format(http.TimeFormat)) // a client may tell its own clock's error by it
 	h.Set("X-GitHub-Media-Type", "github.v3; format=json")
 	if err != nil {
 		rep = errorReply(err)

@@ -19,6 +19,9 @@ type Options struct {
 	// HookWorkers is how many webhooks are delivered at once. Those of a repository stay in order, and
 	// those of an installation that name no repository. 0 means 1: all in order.
 	HookWorkers int
+	// ForgetBodies drops the body of a webhook once it was taken, which then cannot be delivered again:
+	// for tests that send thousands and weigh the process.
+	ForgetBodies bool
 	// MaxTreeEntries is the number of entries after which a recursive tree is cut and marked
 	// `truncated`. 0 means GitHub's 100,000.
 	MaxTreeEntries int

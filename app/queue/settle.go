@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/handlers"
 	"github.com/countersign/countersign/review/forge"
 )
 
@@ -125,7 +126,15 @@ func askedToWait(err error, now time.Time) (until time.Time, limited bool) {
 // settle ends the turn's job in one transaction with what change makes of the
 // subject's row, with the wakes and with the jobs that follow.
 func (q *Queue) settle(ctx context.Context, t *turn, wakes []Wake, change func(context.Context, *sql.Tx, *store.SubjectState) error) error {
+	subjects := []handlers.Subject{t.state.Subject}
+	for _, w := range wakes {
+		subjects = append(subjects, w.Subject)
+	}
 	err := q.inStep(ctx, func(ctx context.Context, tx *sql.Tx) ([]wanted, error) {
+		// Subjects before jobs, as whoever accepts a delivery takes them.
+		if err := q.store.TakeSubjects(ctx, tx, subjects...); err != nil {
+			return nil, err
+		}
 		if err := q.complete(ctx, tx, t.job); err != nil {
 			return nil, err
 		}
@@ -160,6 +169,13 @@ func (q *Queue) settle(ctx context.Context, t *turn, wakes []Wake, change func(c
 // wakeAll raises other subjects. Whether one is running decides if its pending
 // wake-up is still ahead or already used up, so its job is looked at first.
 func (q *Queue) wakeAll(ctx context.Context, tx *sql.Tx, wakes []Wake) (jobs []wanted, err error) {
+	subjects := make([]handlers.Subject, len(wakes))
+	for i, w := range wakes {
+		subjects[i] = w.Subject
+	}
+	if err := q.store.TakeSubjects(ctx, tx, subjects...); err != nil {
+		return nil, err
+	}
 	for _, w := range wakes {
 		at := later(w.NotBefore, q.store.Now())
 		running, err := q.ensure(ctx, tx, []wanted{{w.Subject.Key, at}})

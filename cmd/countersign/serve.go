@@ -44,19 +44,25 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return fmt.Errorf("log level: %w", err)
 	}
 	logger := zerolog.New(errOut).Level(level).With().Timestamp().Logger()
+	for _, f := range config.Mistyped(os.Environ()) {
+		logger.Warn().Str("setting", f.Name).Str("where", f.Where).Msg(f.Problem)
+	}
 
 	starting, cancel := context.WithTimeout(ctx, startGrace)
 	defer cancel()
 	// The address first: a port in use should not cost a migration.
-	var lc net.ListenConfig
-	l, err := lc.Listen(starting, "tcp", settings.ListenAddr)
+	l, err := listen(starting, settings.ListenAddr, "LISTEN_ADDR")
 	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			err = errors.New("it is in use; set LISTEN_ADDR or stop the other process")
-		}
-		return fmt.Errorf("listen on %s: %w", settings.ListenAddr, err)
+		return err
 	}
-	a, err := app.New(starting, settings, app.Options{Version: version, Logger: logger})
+	ops := app.NewOps(version, logger)
+	stop, err := serveOps(starting, ops, settings.OpsAddr, logger)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	defer stop()
+	a, err := app.New(starting, settings, app.Options{Version: version, Logger: logger, Ops: ops})
 	if err != nil {
 		l.Close()
 		return err
@@ -71,6 +77,44 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return err
 	}
 	return a.Run(ctx, l)
+}
+
+func listen(ctx context.Context, addr, setting string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("it is in use; set %s or stop the other process", setting)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return l, nil
+}
+
+// serveOps serves what operators see, from before the migrations until after
+// the service has stopped.
+func serveOps(ctx context.Context, ops *app.Ops, addr string, logger zerolog.Logger) (stop func(), err error) {
+	if addr == "" {
+		return func() {}, nil
+	}
+	l, err := listen(ctx, addr, "COUNTERSIGN_OPS_ADDR")
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := ops.Serve(l); err != nil {
+			logger.Error().Err(err).Msg("metrics are not served any more")
+		}
+	}()
+	logger.Info().Str("ops_addr", l.Addr().String()).Msg("serving metrics, health and readiness")
+	return func() {
+		if err := ops.Close(); err != nil {
+			logger.Warn().Err(err).Msg("stop serving metrics")
+		}
+		<-done
+	}, nil
 }
 
 func settingsHelp() string {

@@ -39,7 +39,7 @@ func trailCommand(ctx context.Context, args []string, out, errOut io.Writer) (er
 	if _, err := os.Stat(*path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("no database at %s; name it with --database or COUNTERSIGN_DATABASE", *path)
 	}
-	db, err := store.OpenReadOnly(ctx, *path)
+	db, err := store.OpenReadOnly(ctx, store.Options{Path: *path})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,19 @@
 package forge
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// What a KindInvalid of BeginReview means, where the forge says so: the error wraps
+// one of these. One that wraps neither refuses the place of a comment, as far as
+// anybody can tell.
+var (
+	// ErrReviewPending: the account has a pending review on the pull request.
+	ErrReviewPending = errors.New("there is a pending review already")
+	// ErrNotInPull: the commit is not part of the pull request any more.
+	ErrNotInPull = errors.New("the commit is not part of the pull request")
+)
 
 // LineComment is a remark on lines of the diff, as part of a review. Its place
 // must lie in a hunk: one that does not is refused, and every comment of the same
@@ -59,8 +72,10 @@ type ReviewWriter interface {
 	// were refused, by their index, and why.
 	AddToReview(ctx context.Context, pull PullRef, review ReviewRef, comments []LineComment, replies []Reply) (Refused, error)
 	// SubmitReview makes a pending review visible, as event COMMENT with this body.
+	// KindInvalid: it is pending no more, which may be an earlier attempt's success.
 	SubmitReview(ctx context.Context, pull PullRef, review ReviewRef, body string) error
-	// DropReview deletes a pending review. One that is gone is no error.
+	// DropReview deletes a pending review. One that is gone is no error; KindInvalid:
+	// it was submitted.
 	DropReview(ctx context.Context, pull PullRef, review ReviewRef) error
 	// OwnReviews lists our App's reviews of a pull request, newest first.
 	OwnReviews(ctx context.Context, pull PullRef) ([]OwnReview, error)

@@ -57,4 +57,7 @@ func TestCase112_CheckNamesAreConstants(t *testing.T) {
 	if publish.CheckName != "countersign" || publish.AdvisoryName != "countersign / advisory" {
 		t.Errorf("check names are %q and %q", publish.CheckName, publish.AdvisoryName)
 	}
+	if publish.ReviewName != "countersign / review" || publish.CoverageName != "countersign / coverage" {
+		t.Errorf("check names are %q and %q", publish.ReviewName, publish.CoverageName)
+	}
 }

@@ -92,7 +92,7 @@ func (r *run) unsaid(ctx context.Context) ([]publish.Publication, error) {
 	onHead := func(p publish.Publication) bool { return p.Key.HeadSHA == r.s.HeadSHA }
 	var open []publish.Publication
 	for _, p := range posted {
-		if p.Open() || (onHead(p) && passes(p.Conclusion)) {
+		if publish.Judges(p.Key.Name) && (p.Open() || (onHead(p) && passes(p.Conclusion))) {
 			open = append(open, p)
 		}
 	}

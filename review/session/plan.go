@@ -98,7 +98,7 @@ func (r *run) plan(pull forge.Pull, f found, a risk.Assessment, allowed review.P
 			{Step: "read CI's checks"}, {Step: "review", DependsOn: []string{"read CI's checks"}},
 			{Step: "decide", DependsOn: []string{"read CI's checks", "review"}}, {Step: "publish", DependsOn: []string{"decide"}},
 		},
-		Effects: []sideEffect{{Kind: permission.CheckRun, Target: r.s.CheckName, Risk: "a check that branch protection may require"}},
+		Effects: r.effects(),
 		Validation: validation{
 			Checks:   namesOf(f.required),
 			Evidence: []string{"the patch", "check runs and statuses of the head", "permission rules"},
@@ -123,7 +123,16 @@ func (r *run) plan(pull forge.Pull, f found, a risk.Assessment, allowed review.P
 	r.note("G2", trail.TypePlanReview, p)
 }
 
-// planStatus: nothing of the plan but reading and the check itself happens
+// effects are the writes to come.
+func (r *run) effects() []sideEffect {
+	out := []sideEffect{{Kind: permission.CheckRun, Target: r.s.CheckName, Risk: "a check that branch protection may require"}}
+	for _, name := range notes() {
+		out = append(out, sideEffect{Kind: permission.CheckRun, Target: name, Risk: "a neutral check that shows what was found"})
+	}
+	return out
+}
+
+// planStatus: nothing of the plan but reading and the checks themselves happens
 // without a reviewer, so the runtime may approve it; what the paths need is
 // decided at the gate.
 func planStatus(allowed review.Permission) (status, approver, rationale string) {
@@ -133,7 +142,7 @@ func planStatus(allowed review.Permission) (status, approver, rationale string) 
 	case len(allowed.Asks) > 0:
 		return "needs_clarification", string(permission.ByHuman), "paths of this patch are answered by a person"
 	}
-	return "auto_approved", string(permission.ByRuntime), "the plan reads, and writes nothing but its own check"
+	return "auto_approved", string(permission.ByRuntime), "the plan reads, and writes nothing but its own checks"
 }
 
 func (r *run) planOfReview(a risk.Assessment) planOfReview {
