@@ -187,6 +187,31 @@ func TestDeathBeforeTheSessionIsSeen(t *testing.T) {
 	}
 }
 
+// killedTwice is what two processes leave behind that died in the same turn.
+const killedTwice = `UPDATE river_job SET state = 'running', attempt = 2, scheduled_at = '2026-01-01 00:00:00.000' WHERE kind = 'subject' AND state <> 'completed'`
+
+// The same where the turn was to find out that CI has failed: the approval goes.
+func TestKilledRecomputationDoesNotStayGreen(t *testing.T) {
+	w := newWorld(t, soonGivenUp, func(w *world) { w.retries.LatePause = time.Hour })
+	p := w.approved("killed")
+	w.idle()
+	w.halt()
+	w.settings.Debounce = time.Hour // the turn is still to come
+	w.start()
+	w.check(p.HeadSHA(), "build", "failure")
+	w.until(func() bool {
+		var n int
+		w.must(w.service.Store().DB().QueryRowContext(t.Context(), `SELECT count(*) FROM subjects WHERE kind = 'pull' AND want_gen > done_gen`).Scan(&n))
+		return n == 1
+	}, func() string { return "nobody was woken" })
+	w.halt()
+	w.edit(killedTwice)
+	w.edit(`UPDATE subjects SET due_at = NULL`)
+	w.start()
+	w.await(p.HeadSHA(), concluded("action_required", "Could not complete · an internal error"))
+	w.verify()
+}
+
 // Turns that take the process down are counted when it is back: the check that they
 // left in progress says so, before the hourly attempts begin.
 func TestKilledTurnsAreSeen(t *testing.T) {
@@ -196,7 +221,7 @@ func TestKilledTurnsAreSeen(t *testing.T) {
 	w.await(p.HeadSHA(), func(run githubsim.CheckRun) bool { return run.Status == "in_progress" })
 	w.halt()
 	w.sim.ClearFaults()
-	w.edit(`UPDATE river_job SET state = 'running', attempt = 2, scheduled_at = '2026-01-01 00:00:00.000' WHERE kind = 'subject' AND state <> 'completed'`)
+	w.edit(killedTwice)
 	w.start()
 	w.until(func() bool { return len(w.errorLines()) > 0 }, func() string { return "nobody was told" })
 	run := w.await(p.HeadSHA(), concluded("action_required", "Could not complete · an internal error"))

@@ -89,7 +89,9 @@ func finding(l Look, number int, updated time.Time) session.Finding {
 
 // One call at a time for an installation, and one every so often; a claim that ended
 // is lost, and so is what it read.
-func TestLooksAreClaimed(t *testing.T) {
+func TestLooksAreClaimed(t *testing.T) { onBoth(t, testLooksAreClaimed) }
+
+func testLooksAreClaimed(t *testing.T) {
 	w := newSweep(t)
 	w.listed(5, 50, 51)
 	first := w.claim("one")
@@ -123,7 +125,9 @@ func TestLooksAreClaimed(t *testing.T) {
 
 // A look goes on where it was, also in another process; what no page showed is found
 // as closed, and what came while it was read is not.
-func TestLookGoesOnAndFindsClosed(t *testing.T) {
+func TestLookGoesOnAndFindsClosed(t *testing.T) { onBoth(t, testLookGoesOnAndFindsClosed) }
+
+func testLookGoesOnAndFindsClosed(t *testing.T) {
 	w := newSweep(t)
 	w.listed(5, 50)
 	save := func(number int, at time.Time) {
@@ -166,7 +170,9 @@ func TestLookGoesOnAndFindsClosed(t *testing.T) {
 
 // The newest is woken first, one every so often in an installation; another one does
 // not wait for it.
-func TestFindingsAreWokenGently(t *testing.T) {
+func TestFindingsAreWokenGently(t *testing.T) { onBoth(t, testFindingsAreWokenGently) }
+
+func testFindingsAreWokenGently(t *testing.T) {
 	w := newSweep(t)
 	w.listed(5, 50, 51)
 	at := w.now
@@ -191,7 +197,9 @@ func TestFindingsAreWokenGently(t *testing.T) {
 
 // The same is found again only after a while, which doubles up to a day; something
 // else at once.
-func TestFindingsBackOff(t *testing.T) {
+func TestFindingsBackOff(t *testing.T) { onBoth(t, testFindingsBackOff) }
+
+func testFindingsBackOff(t *testing.T) {
 	w := newSweep(t)
 	w.listed(5, 50)
 	times, f := 0, session.Finding{}
@@ -229,6 +237,10 @@ func TestFindingsBackOff(t *testing.T) {
 // What happened while no process was there is lost: everything is due. While another
 // one was there, nothing is.
 func TestStartMakesDueOnlyAfterAnAbsence(t *testing.T) {
+	onBoth(t, testStartMakesDueOnlyAfterAnAbsence)
+}
+
+func testStartMakesDueOnlyAfterAnAbsence(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		owner string
@@ -254,7 +266,9 @@ func TestStartMakesDueOnlyAfterAnAbsence(t *testing.T) {
 }
 
 // What the lists no longer name is forgotten, and what is archived is never looked at.
-func TestListsForget(t *testing.T) {
+func TestListsForget(t *testing.T) { onBoth(t, testListsForget) }
+
+func testListsForget(t *testing.T) {
 	w := newSweep(t)
 	w.listed(5, 50, 51)
 	w.must(w.ReconcileSoon(t.Context(), 5))
