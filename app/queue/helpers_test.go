@@ -2,10 +2,12 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +34,48 @@ func onBoth(t *testing.T, test func(*testing.T)) {
 	t.Run("postgres", test)
 }
 
+// migrated brings a database up, for tests to copy.
+func migrated(url string) error {
+	s, err := store.Open(context.Background(), store.Options{URL: url, Logger: zerolog.Nop()})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// fresh is an empty SQLite database that was brought up once: migrating takes most
+// of a second with the race detector, copying the file nothing.
+var fresh = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "countersign-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "fresh.db")
+	s, err := store.Open(context.Background(), store.Options{Path: path, Logger: zerolog.Nop()})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// freshFile is a copy of it.
+func freshFile(tb testing.TB) string {
+	tb.Helper()
+	content, err := fresh()
+	path := filepath.Join(tb.TempDir(), "countersign.db")
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
 func onPostgres(tb testing.TB) bool { return strings.Contains(tb.Name(), "/postgres") }
 
 func openStore(tb testing.TB, opts store.Options) *store.Store {
@@ -52,9 +96,9 @@ func openStore(tb testing.TB, opts store.Options) *store.Store {
 func tempStore(tb testing.TB) *store.Store {
 	tb.Helper()
 	if onPostgres(tb) {
-		return openStore(tb, store.Options{URL: postgres.Database(tb)})
+		return openStore(tb, store.Options{URL: postgres.Prepared(tb, migrated)})
 	}
-	return openStore(tb, store.Options{Path: filepath.Join(tb.TempDir(), "countersign.db")})
+	return openStore(tb, store.Options{Path: freshFile(tb)})
 }
 
 func allRunners(r Runner) map[handlers.SubjectKind]Runner {

@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,6 +50,14 @@ func openPostgres(ctx context.Context, opts Options, readOnly bool) (*Store, err
 		// A transaction of ours lasts milliseconds: one that idles was left by a
 		// process that hangs, and holds rows that others wait for.
 		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	}
+	// The server notices a machine that vanished within seconds, so that its locks,
+	// a replica's name among them, do not stay for the hours of TCP's defaults. What
+	// the URL says wins.
+	for k, v := range map[string]string{"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"} {
+		if _, chosen := cfg.ConnConfig.RuntimeParams[k]; !chosen {
+			cfg.ConnConfig.RuntimeParams[k] = v
+		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -95,10 +107,40 @@ const (
 // having done nothing of it: it may run again.
 func lostRace(err error) bool {
 	var pe *pgconn.PgError
-	return errors.As(err, &pe) && (pe.Code == "40001" || pe.Code == "40P01") // serialization failure, deadlock
+	if errors.As(err, &pe) {
+		return pe.Code == "40001" || pe.Code == "40P01" // serialization failure, deadlock
+	}
+	return errors.Is(err, errGone)
 }
 
-// again waits before another try of a transaction that lost a race.
+// errGone is a row that another transaction removed between two statements of this
+// one.
+var errGone = errors.New("a row is gone that was there a moment ago")
+
+// isolation is READ COMMITTED on PostgreSQL, whatever the role's default: a
+// statement that waited for others must see what they committed.
+func (s *Store) isolation() *sql.TxOptions {
+	if s.Postgres() {
+		return &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	}
+	return nil
+}
+
+// ConnectionLost reports whether the database went away before it could answer. What
+// was being committed then may be committed or not.
+func ConnectionLost(err error) bool {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		// Shutdown, crash, starting up; connection exceptions; too many connections.
+		return pe.Code == "57P01" || pe.Code == "57P02" || pe.Code == "57P03" || strings.HasPrefix(pe.Code, "08") || pe.Code == "53300"
+	}
+	var ce *pgconn.ConnectError
+	var ne net.Error
+	return errors.As(err, &ce) || errors.As(err, &ne) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
+}
+
+// pauseTx waits before another try of a transaction that lost a race.
 func pauseTx(ctx context.Context, try int) error {
 	d := txPause << min(try, 6)
 	t := time.NewTimer(d/2 + rand.N(d)) //nolint:gosec // jitter needs no secrecy

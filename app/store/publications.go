@@ -30,9 +30,14 @@ func (s *Store) ClaimPublication(ctx context.Context, c publish.Claim) (publish.
 	packed := s.codec.pack(raw)
 	var out publish.Claimed
 	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// One at a time moves a pull request's word from head to head: two that do not
+		// see each other's would both speak for it.
+		if err := s.takeName(ctx, tx, fmt.Sprintf("views %d %d", c.Key.RepoID, c.View.Pull.Number)); err != nil {
+			return err
+		}
 		p, err := s.publicationRow(ctx, tx, c)
 		if err != nil {
-			return err
+			return fmt.Errorf("claim %s on %s: %w", c.Key.Name, c.Key.HeadSHA, err)
 		}
 		if err := putView(ctx, tx, c, packed); err != nil {
 			return fmt.Errorf("store the view of pull request %d: %w", c.View.Pull.Number, err)
@@ -79,7 +84,7 @@ func (s *Store) publicationRow(ctx context.Context, tx *sql.Tx, c publish.Claim)
 		return publish.Publication{}, err
 	}
 	if len(list) != 1 {
-		return publish.Publication{}, fmt.Errorf("claim %s on %s: its row is gone", key.Name, key.HeadSHA)
+		return publish.Publication{}, errGone // swept away since the statement before
 	}
 	return list[0], nil
 }
@@ -149,7 +154,7 @@ func (s *Store) SavePublication(ctx context.Context, p publish.Publication) erro
 			WHERE repo_id = $23 AND head_sha = $24 AND name = $25 AND fence = $26`,
 			p.Repo.Owner, p.Repo.Name, p.Repo.Installation,
 			p.CheckRunID, p.ExternalID, p.SessionID, p.RerunFor, micros(p.StartedAt), p.Creating, p.PriorRunID, p.Suspect,
-			p.Status, p.Conclusion, p.Title, p.Digest, p.Intended, p.Open(), micros(p.UpdatedAt), owner, micros(p.LeaseUntil),
+			p.Status, p.Conclusion, storable(p.Title), p.Digest, p.Intended, p.Open(), micros(p.UpdatedAt), owner, micros(p.LeaseUntil),
 			p.Annotated, p.Annotating,
 			p.Key.RepoID, p.Key.HeadSHA, p.Key.Name, p.Fence)
 		if err != nil {

@@ -64,6 +64,10 @@ func (s *Store) SaveSession(ctx context.Context, x session.Session) error {
 		return fmt.Errorf("save session %s: %w", x.ID, err)
 	}
 	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// One at a time decides which is the newest.
+		if err := s.takeName(ctx, tx, fmt.Sprintf("sessions %d %d", x.Pull.Repo.ID, x.Pull.Number)); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO sessions (id, repo_id, pull, head_sha, status, body, updated_at, newest)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, NOT EXISTS (SELECT 1 FROM sessions n WHERE n.repo_id = $2 AND n.pull = $3 AND n.id > $1))

@@ -167,7 +167,7 @@ func (s *Store) Tx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) 
 }
 
 func (s *Store) txOnce(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := s.db.BeginTx(ctx, s.isolation())
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}

@@ -16,9 +16,11 @@ import (
 // newSpineStore opens a store on a database of its own whose clock the test sets.
 func newSpineStore(tb testing.TB, now *time.Time) *Store {
 	tb.Helper()
-	opts := Options{Path: filepath.Join(tb.TempDir(), "countersign.db"), Logger: zerolog.Nop()}
+	opts := Options{Logger: zerolog.Nop()}
 	if onPostgres(tb) {
-		opts.URL = postgres.Database(tb)
+		opts.URL = postgres.Prepared(tb, migrated)
+	} else {
+		opts.Path = freshFile(tb)
 	}
 	if now != nil {
 		opts.Now = func() time.Time { return *now }

@@ -46,7 +46,9 @@ const wideRows = 8
 
 // sweepStep removes one kind of row: those of before $1, at most $2. Each finds
 // them by an index in the order of time, so that it passes over few rows that
-// stay.
+// stay. Its conditions on the row itself stand once more outside: PostgreSQL looks
+// at a row that another process changed in between by those alone, and would take
+// away a subject to which something has just happened.
 type sweepStep struct {
 	sql    string
 	before any
@@ -76,26 +78,28 @@ func (s *Store) sweepSteps(r Retention, now time.Time) []sweepStep {
 		{sql: `DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries
  WHERE received_at < $1 AND state = 'recorded' ORDER BY received_at LIMIT $2)`, before: deliveries},
 		{sql: `DELETE FROM subjects WHERE key IN (SELECT key FROM subjects
- WHERE updated_at < $1 AND want_gen = done_gen AND recheck_at IS NULL ORDER BY updated_at LIMIT $2)`, before: deliveries},
+ WHERE updated_at < $1 AND want_gen = done_gen AND recheck_at IS NULL ORDER BY updated_at LIMIT $2)
+ AND updated_at < $1 AND want_gen = done_gen AND recheck_at IS NULL`, before: deliveries},
 		{sql: `DELETE FROM pulls WHERE (repo_id, number) IN (SELECT repo_id, number FROM pulls
- WHERE updated_at < $1 AND state <> 'open' ORDER BY updated_at LIMIT $2)`, before: deliveries},
+ WHERE updated_at < $1 AND state <> 'open' ORDER BY updated_at LIMIT $2)
+ AND updated_at < $1 AND state <> 'open'`, before: deliveries},
 		{sql: `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
- WHERE updated_at < $1 AND NOT newest ORDER BY updated_at LIMIT $2)`, before: before(r.ReplacedSessions, ReplacedSessionRetention), wide: true},
+ WHERE updated_at < $1 AND NOT newest ORDER BY updated_at LIMIT $2) AND updated_at < $1`, before: before(r.ReplacedSessions, ReplacedSessionRetention), wide: true},
 		{sql: `DELETE FROM sessions WHERE id IN (SELECT s.id FROM sessions s WHERE s.updated_at < $1 AND s.newest
  AND NOT EXISTS (SELECT 1 FROM pulls p WHERE p.repo_id = s.repo_id AND p.number = s.pull AND p.state = 'open')
- ORDER BY s.updated_at LIMIT $2)`, before: before(r.EndedSessions, EndedSessionRetention), wide: true},
+ ORDER BY s.updated_at LIMIT $2) AND updated_at < $1`, before: before(r.EndedSessions, EndedSessionRetention), wide: true},
 		{sql: `DELETE FROM heads WHERE (repo_id, sha) IN (SELECT h.repo_id, h.sha FROM heads h WHERE h.updated_at < $1 AND NOT h.rerun
  AND NOT EXISTS (SELECT 1 FROM pulls p WHERE p.repo_id = h.repo_id AND p.head_sha = h.sha AND p.state = 'open')
- ORDER BY h.updated_at LIMIT $2)`, before: heads, wide: true},
+ ORDER BY h.updated_at LIMIT $2) AND updated_at < $1 AND NOT rerun`, before: heads, wide: true},
 		{sql: `DELETE FROM check_sources WHERE (repo_id, name, app_id, workflow) IN (SELECT repo_id, name, app_id, workflow FROM check_sources
- WHERE seen_at < $1 ORDER BY seen_at LIMIT $2)`, before: heads},
+ WHERE seen_at < $1 ORDER BY seen_at LIMIT $2) AND seen_at < $1`, before: heads},
 		// Nothing marks a view as ended when its pull request is closed after its
 		// check, so a live one counts only while its pull request is open.
 		{sql: `DELETE FROM publications WHERE (repo_id, head_sha, name) IN (SELECT b.repo_id, b.head_sha, b.name FROM publications b
  WHERE b.updated_at < $1 AND NOT b.waiting AND b.lease_until < $1 AND NOT EXISTS (SELECT 1 FROM publication_views v
   JOIN pulls p ON p.repo_id = v.repo_id AND p.number = v.pull
   WHERE v.repo_id = b.repo_id AND v.head_sha = b.head_sha AND v.name = b.name AND v.live AND p.state = 'open')
- ORDER BY b.updated_at LIMIT $2)`, before: micros(before(r.Publications, PublicationRetention)), wide: true},
+ ORDER BY b.updated_at LIMIT $2) AND updated_at < $1 AND NOT waiting AND lease_until < $1`, before: micros(before(r.Publications, PublicationRetention)), wide: true},
 	}
 }
 

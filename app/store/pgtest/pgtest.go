@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -63,6 +64,10 @@ type Shared struct {
 	once sync.Once
 	s    *Server
 	err  error
+
+	prepare     sync.Once
+	prepareErr  error
+	prepareName string
 }
 
 // Main runs a binary's tests and stops the server behind them.
@@ -86,6 +91,21 @@ func (x *Shared) Database(tb testing.TB) string {
 		tb.Fatalf("start a PostgreSQL for the tests: %v", x.err)
 	}
 	return x.s.Database(tb)
+}
+
+// Prepared makes a copy of a database that prepare has brought up, which happens
+// once: copying takes a tenth of the time of migrating.
+func (x *Shared) Prepared(tb testing.TB, prepare func(url string) error) string {
+	tb.Helper()
+	x.prepare.Do(func() {
+		url := x.Database(tb)
+		x.prepareName = url[strings.LastIndex(url, "/")+1 : strings.Index(url, "?")]
+		x.prepareErr = prepare(url)
+	})
+	if x.prepareErr != nil || x.prepareName == "" {
+		tb.Fatalf("prepare the database that tests copy: %v", x.prepareErr)
+	}
+	return x.s.database(tb, " TEMPLATE "+x.prepareName)
 }
 
 func start(durable bool) (s *Server, err error) {
@@ -224,10 +244,15 @@ func (s *Server) URL(database string) string {
 // Database makes an empty database and returns its URL.
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
+	return s.database(tb, "")
+}
+
+func (s *Server) database(tb testing.TB, like string) string {
+	tb.Helper()
 	s.mu.Lock()
 	s.made++
 	name := fmt.Sprintf("test%d", s.made)
-	err := s.exec("CREATE DATABASE " + name)
+	err := s.exec("CREATE DATABASE " + name + like)
 	s.mu.Unlock()
 	if err != nil {
 		tb.Fatalf("make a database: %v", err)
