@@ -11,7 +11,7 @@ func TestOnlyTheDecisionJudges(t *testing.T) {
 				t.Errorf("%s as %q: %v", name, conclusion, err)
 			}
 		}
-		if err := guard(wanted{view: View{HeadSHA: "x", State: StateDecided}, conclusion: "success"}, Key{HeadSHA: "x", Name: name}); (err == nil) != judges(name) {
+		if err := guard(wanted{view: View{HeadSHA: "x", State: StateDecided}, conclusion: "success"}, Key{HeadSHA: "x", Name: name}); (err == nil) != Judges(name) {
 			t.Errorf("%s as a success: %v", name, err)
 		}
 	}
