@@ -72,7 +72,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err := mustExist(path); err != nil {
 		return nil, err
 	}
-	s, err := connect(ctx, Options{Path: path, Logger: zerolog.Nop()}, readOnlyDSN(path))
+	s, err := connectForReading(ctx, path)
 	if err != nil {
 		return nil, err
 	}
