@@ -51,7 +51,8 @@ github-api: ## GitHub's API descriptions once more, from the packages above (nee
 	tar -xzf "$$tmp/octokit-graphql-schema-$(OCTOKIT_GRAPHQL).tgz" -C "$$tmp" package/schema.graphql; \
 	$(GO) run ./app/githubsim/apicheck/reduce -version $(OCTOKIT_OPENAPI) -openapi "$$tmp/package/generated/api.github.com.json" \
 	  -ops testdata/github/ops.txt -hooks testdata/github/hooks.txt -out testdata/github/api-reduced.json; \
-	$(GO) run ./app/githubsim/apicheck/reduce -graphql "$$tmp/package/schema.graphql" -out app/githubsim/schema.graphql.gz
+	$(GO) run ./app/githubsim/apicheck/reduce -graphql "$$tmp/package/schema.graphql" \
+	  -mutations testdata/github/mutations.txt -out app/githubsim/schema.graphql.gz
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for p in $$($(GO) list ./...); do \

@@ -39,15 +39,24 @@ func (w *world) wantMarked(run githubsim.CheckRun, want ...string) {
 	}
 }
 
-// The whole path of a finding: on its line once, whatever CI says afterwards; gone
-// with the push that removes it; there again, once, on the run of a re-run.
+// review waits for `countersign / review` of a head, which ends as neutral.
+func (w *world) review(sha, title string) githubsim.CheckRun {
+	w.t.Helper()
+	return w.awaitNamed(sha, publish.ReviewName, concluded("neutral", title))
+}
+
+// The whole path of a finding: on its line once, by the check that informs, whatever
+// CI says afterwards; gone with the push that removes it; not marked again by a re-run
+// that finds the same.
 func TestFindingsAreMarkedOnTheirLinesOnce(t *testing.T) {
 	w := newWorld(t)
 	key := "AKIA" + "Z7XQ3M2N5P4R6TBV" // in two parts: this file holds none
 	p := w.open("marks", githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n\nexport AWS_ACCESS_KEY_ID=" + key + "\n"},
 		githubsim.Change{Path: "cart/cart.go", Content: hiddenLine})
-	first := w.await(p.HeadSHA(), concluded("failure", "Critical · changes requested · 2 findings"))
+	decision := w.await(p.HeadSHA(), concluded("failure", "Critical · changes requested · 2 findings"))
+	first := w.review(p.HeadSHA(), "2 findings · 1 critical, 1 high · not reviewed")
 	w.idle()
+	w.wantMarked(decision)
 	both := []string{"failure cart/cart.go:3", "failure docs/setup.md:3"}
 	w.wantMarked(first, both...)
 	for _, a := range first.Output.Annotations {
@@ -57,9 +66,12 @@ func TestFindingsAreMarkedOnTheirLinesOnce(t *testing.T) {
 	}
 	// The high finding is listed beside the critical one, with its line.
 	for _, want := range []string{"`deterministic-critical`", "`deterministic-finding`", "cart/cart.go#L3", "| Findings | 1 critical, 1 high |"} {
-		if !strings.Contains(first.Output.Summary, want) {
-			t.Errorf("the summary does not say %q:\n%s", want, first.Output.Summary)
+		if !strings.Contains(decision.Output.Summary, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, decision.Output.Summary)
 		}
+	}
+	if n := strings.Count(first.Output.Summary, "; marked below\n"); n != 2 || strings.Contains(first.Output.Summary, key) {
+		t.Errorf("%d findings are said to be marked:\n%s", n, first.Output.Summary)
 	}
 	// CI is recomputed with the re-reads and the one patch that it takes: no list of
 	// runs, and nothing is marked again.
@@ -76,44 +88,57 @@ func TestFindingsAreMarkedOnTheirLinesOnce(t *testing.T) {
 	old := p.HeadSHA()
 	_, err := p.Push(githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n"})
 	w.must(err)
-	second := w.await(p.HeadSHA(), concluded("failure", "High · changes requested · 1 finding"))
+	decision = w.await(p.HeadSHA(), concluded("failure", "High · changes requested · 1 finding"))
+	second := w.review(p.HeadSHA(), "1 finding · 1 high · not reviewed")
 	w.idle()
 	w.wantMarked(second, "failure cart/cart.go:3")
+	// What was found on the old head stays true of it.
 	w.wantMarked(first, both...)
-	if runs := w.ours(old, publish.CheckName); len(runs) != 1 {
-		t.Errorf("%d runs on the old head", len(runs))
+	for _, name := range []string{publish.CheckName, publish.ReviewName, publish.CoverageName} {
+		if runs := w.ours(old, name); len(runs) != 1 || runs[0].Status != "completed" {
+			t.Errorf("%d runs of %s on the old head: %+v", len(runs), name, runs)
+		}
 	}
 
-	w.must(w.repo.Rerequest(second.ID, "mona"))
+	w.must(w.repo.Rerequest(decision.ID, "mona"))
 	w.until(func() bool {
 		runs := w.ours(p.HeadSHA(), publish.CheckName)
 		return len(runs) == 2 && runs[1].Status == "completed"
 	}, func() string { return "no second run was asked for and ended" })
 	w.idle()
 	w.wantMarked(second, "failure cart/cart.go:3")
-	w.wantMarked(w.ours(p.HeadSHA(), publish.CheckName)[1], "failure cart/cart.go:3")
+	if runs := w.ours(p.HeadSHA(), publish.ReviewName); len(runs) != 1 {
+		t.Errorf("%d runs of %s after a re-run that found the same", len(runs), publish.ReviewName)
+	}
 	w.verify()
 }
 
 // The answer to the write that marks the lines is lost, before or after it had its
-// effect, once or for several attempts: each line is marked once.
+// effect, once or for several attempts: each line is marked once, and the decision
+// that came before stands.
 func TestLinesAreMarkedOnceThoughGitHubFails(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for _, times := range []int{1, 2} {
 			t.Run(fmt.Sprintf("after %v, %d times", after, times), func(t *testing.T) {
 				w := newWorld(t)
-				w.sim.Fail(githubsim.Fault{Route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}", Times: times, After: after, Status: http.StatusBadGateway})
+				// The first POST is the decision's own.
+				w.sim.Fail(githubsim.Fault{Route: "POST /repos/{owner}/{repo}/check-runs", Nth: 2, Times: times, After: after, Status: http.StatusBadGateway})
 				p := w.open("inject", githubsim.Change{Path: ".github/workflows/pr.yml", Content: injectedRun})
-				run := w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
+				w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
+				run := w.review(p.HeadSHA(), "")
+				w.awaitNamed(p.HeadSHA(), publish.CoverageName, concluded("neutral", ""))
 				w.idle()
 				want := marked(run)
 				if !slices.Contains(want, "failure .github/workflows/pr.yml:6") {
 					t.Errorf("marked at %q", want)
 				}
 				w.wantMarked(run, want...)
-				if n := len(w.ours(p.HeadSHA(), publish.CheckName)); n != 1 {
-					t.Errorf("%d runs", n)
+				for _, name := range []string{publish.CheckName, publish.ReviewName, publish.CoverageName} {
+					if n := len(w.ours(p.HeadSHA(), name)); n != 1 {
+						t.Errorf("%d runs of %s", n, name)
+					}
 				}
+				w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
 				w.verify()
 			})
 		}

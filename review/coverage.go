@@ -65,6 +65,9 @@ type FileCoverage struct {
 	NeedsEyes bool          `json:"needs_eyes,omitempty"` // false: generated, vendored and the like
 	Why       SkipReason    `json:"why,omitempty"`        // only for skipped
 	Note      string        `json:"note,omitempty"`
+	// By names the reviewers that accounted for the file, as in ReviewerResult.Model;
+	// none: every reviewer that ran.
+	By []string `json:"by,omitempty"`
 }
 
 // worth is the Coverage that this file alone would give. What is not said counts

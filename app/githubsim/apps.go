@@ -134,7 +134,7 @@ func (a *AppHandle) events() []string {
 	if a.spec.Events == nil {
 		return []string{
 			"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "pull_request_review",
-			"push", "status",
+			"pull_request_review_comment", "push", "status",
 		}
 	}
 	return a.spec.Events
@@ -277,6 +277,17 @@ func (i *Installation) RevokeTokens() {
 	defer i.sim.mu.Unlock()
 	for _, t := range i.sim.tokens {
 		if t.inst == i {
+			t.revoked = true
+		}
+	}
+}
+
+// ExpireTokens makes the tokens of every installation invalid at once, before their time.
+func (s *Sim) ExpireTokens() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tokens {
+		if t.inst != nil {
 			t.revoked = true
 		}
 	}

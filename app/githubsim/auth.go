@@ -58,6 +58,13 @@ func (m identity) slug() string {
 	return ""
 }
 
+func (m identity) installation() int64 {
+	if m.inst == nil {
+		return 0
+	}
+	return m.inst.id
+}
+
 // account is whom writes are attributed to: slug[bot] for an installation.
 func (m identity) account() *account {
 	if m.inst != nil {

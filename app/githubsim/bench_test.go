@@ -2,10 +2,13 @@ package githubsim_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/countersign/countersign/app/githubsim"
 )
@@ -38,4 +41,46 @@ func BenchmarkAnswers(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkBurst opens 2,000 pull requests over 50 repositories of 50 installations and waits until
+// every webhook of them is delivered.
+func BenchmarkBurst(b *testing.B) {
+	for b.Loop() {
+		burst(b, 50, 40)
+	}
+}
+
+func burst(b *testing.B, repos, pulls int) {
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer bot.Close()
+	sim := must(githubsim.New(githubsim.Options{HookWorkers: 8}))
+	defer func() { _ = sim.Close() }()
+	app := must(sim.AddApp(githubsim.App{Slug: "countersign", WebhookURL: bot.URL, WebhookSecret: "s", Key: must(sharedKey())}))
+	var all []*githubsim.Repo
+	for i := range repos {
+		repo := must(sim.AddRepo(githubsim.RepoSpec{Owner: fmt.Sprint("org", i), Name: "shop"}))
+		must(repo.Commit("main", "start", githubsim.CommitSpec{Changes: many(50)}))
+		must(sim.Install(app, repo.Owner()))
+		all = append(all, repo)
+	}
+	start := time.Now()
+	for i := range pulls {
+		for _, repo := range all {
+			must(repo.OpenPull(githubsim.PullSpec{Title: "x", Author: "mona", Head: fmt.Sprint("x", i), Changes: []githubsim.Change{
+				{Path: fmt.Sprintf("new%d.go", i), Content: "package x\n"}, {Path: "f0.go", Content: fmt.Sprintf("package f\n\nvar x = %d\n", i)},
+			}}))
+		}
+	}
+	b.ReportMetric(time.Since(start).Seconds(), "s-to-open")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if err := sim.WaitIdle(ctx); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(time.Since(start).Seconds(), "s-to-deliver")
+	b.ReportMetric(float64(len(sim.Deliveries())), "deliveries")
 }

@@ -1,12 +1,14 @@
 package githubsim
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,11 +17,12 @@ import (
 type call struct {
 	sim  *Sim
 	r    *http.Request
+	body *readBody
 	me   identity
 	repo *Repo // of routes below /repos/{owner}/{repo}
 	link string
 	free bool // costs nothing (rate_limit)
-	// stale lists lack their last entry.
+	// stale lists lack what was written last.
 	stale bool
 }
 
@@ -109,6 +112,23 @@ func (c *call) pageOf(n, size int) (from, to int) {
 	}
 	c.link = strings.Join(links, ", ")
 	return min((page-1)*size, n), min(page*size, n)
+}
+
+// known is a list as a stale answer has it: without what was written last, by id. It is for lists that
+// are not in order of creation; page takes the last entry of the others.
+func known[T any](c *call, all []T, id func(T) int64) []T {
+	if !c.stale || len(all) == 0 {
+		return all
+	}
+	newest := slices.MaxFunc(all, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return id(one) == id(newest) })
+}
+
+// knownAlone is known for an answer that is this one list.
+func knownAlone[T any](c *call, all []T, id func(T) int64) []T {
+	all = known(c, all, id)
+	c.stale = false
+	return all
 }
 
 // findRepo resolves {owner}/{repo}. What the caller may not see does not exist.

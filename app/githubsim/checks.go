@@ -196,15 +196,17 @@ func (s *checkSuite) newRun(name string) *checkRun {
 }
 
 // latest are the suite's newest runs of each name.
-func (s *checkSuite) latest() []*checkRun {
+func (s *checkSuite) latest() []*checkRun { return latestOf(s.runs) }
+
+func latestOf(runs []*checkRun) []*checkRun {
 	newest := map[string]*checkRun{}
-	for _, run := range s.runs {
+	for _, run := range runs {
 		if old := newest[run.name]; old == nil || run.id > old.id {
 			newest[run.name] = run
 		}
 	}
 	var out []*checkRun
-	for _, run := range s.runs {
+	for _, run := range runs {
 		if newest[run.name] == run {
 			out = append(out, run)
 		}

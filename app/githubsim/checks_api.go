@@ -221,19 +221,55 @@ func (c *call) filterRuns(all []*checkRun) []*checkRun {
 	return out
 }
 
-func (c *call) runList(all []*checkRun) (*reply, error) {
-	all = c.filterRuns(all)
-	slices.SortFunc(all, func(a, b *checkRun) int { return int(b.id - a.id) }) // newest first
-	total := len(all)
-	if c.stale && total > 0 { // what is missing is the newest
-		c.stale, all = false, all[1:]
+// runs are the runs of suites of one commit, all of them or the newest of each name. A stale answer
+// lacks the commit's newest run: one before it under its name is then the newest.
+func (c *call) runs(suites []*checkSuite, all bool) []*checkRun {
+	var newest *checkRun
+	if c.stale && len(suites) > 0 {
+		for _, run := range suites[0].repo.runsAt(suites[0].sha) {
+			if newest == nil || run.id > newest.id {
+				newest = run
+			}
+		}
 	}
-	from, to := c.page(len(all))
+	var out []*checkRun
+	for _, s := range suites {
+		list := slices.DeleteFunc(slices.Clone(s.runs), func(run *checkRun) bool { return run == newest })
+		if !all {
+			list = latestOf(list)
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// runList answers a list of runs, newest first.
+func (c *call) runList(suites []*checkSuite) (*reply, error) {
+	all := c.query("filter") == "all"
+	stale := c.stale
+	c.stale = false
+	total := len(c.filterRuns(c.runs(suites, all)))
+	c.stale = stale
+	shown := c.filterRuns(c.runs(suites, all))
+	c.stale = false
+	slices.SortFunc(shown, func(a, b *checkRun) int { return int(b.id - a.id) })
+	from, to := c.page(len(shown))
 	list := []obj{}
-	for _, run := range all[from:to] {
+	for _, run := range shown[from:to] {
 		list = append(list, run.json())
 	}
 	return ok(obj{"total_count": total, "check_runs": list})
+}
+
+// suitesAt are the suites on a commit, oldest first.
+func (r *Repo) suitesAt(sha string) []*checkSuite {
+	var out []*checkSuite
+	for _, s := range r.suites {
+		if s.sha == sha {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func listRuns(c *call) (*reply, error) {
@@ -241,10 +277,7 @@ func listRuns(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.query("filter") == "all" {
-		return c.runList(c.repo.runsAt(commit.SHA))
-	}
-	return c.runList(c.repo.latestRuns(commit.SHA))
+	return c.runList(c.repo.suitesAt(commit.SHA))
 }
 
 func listSuites(c *call) (*reply, error) {
@@ -295,10 +328,7 @@ func listSuiteRuns(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.query("filter") == "all" {
-		return c.runList(slices.Clone(s.runs))
-	}
-	return c.runList(s.latest())
+	return c.runList([]*checkSuite{s})
 }
 
 func rerequestSuite(c *call) (*reply, error) {

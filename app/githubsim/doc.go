@@ -36,10 +36,18 @@
 //	runs := repo.CheckRuns(pull.HeadSHA())
 //
 // Webhooks are delivered in order by one background worker with GitHub's 10 s limit and no redelivery
-// by itself. With Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
-// Faults (Fail) break chosen routes in chosen ways; Requests lists what was asked.
+// by itself; with more of them (Options.HookWorkers) those of each repository are in order. With Options.HoldWebhooks they wait until DeliverNext, DeliverHeld or DropHeld.
+// Faults (Fail) break chosen requests in chosen ways: by route, GraphQL operation or installation, before
+// or after the work; Requests lists what was asked, and RequestCounts counts it.
 //
-// Not simulated: reviews, their comments and threads (an event of a review can be sent, and GraphQL
-// shows none), mutations, upload of scan results, job logs, tarballs, search. What the API description
-// names of these is listed in TestDescribedOperations.
+// The hourly limit is always on, those of points and content with Options.Limits; Refusals counts what
+// each refused.
+//
+// Reviews have their comments and threads, over REST and GraphQL. A thread stands where its line stands
+// in the present diff, and is outdated where that line was changed, removed or left the diff.
+//
+// Not simulated: events of comments that are edited or deleted and of threads that are resolved, review
+// requests and reviewDecision, mutations other than those of testdata/github/mutations.txt, upload of
+// scan results, job logs, tarballs, search. What the API description names of these is listed in
+// TestDescribedOperations.
 package githubsim

@@ -41,7 +41,7 @@ func (r *Repo) sendRepo(event, action string, by *account, payload obj, only *Ap
 func eventPermission(event string) string {
 	return map[string]string{
 		"check_run": "checks", "check_suite": "checks", "status": "statuses", "pull_request": "pull_requests",
-		"pull_request_review": "pull_requests", "merge_group": "merge_queues", "push": "contents",
+		"pull_request_review": "pull_requests", "pull_request_review_comment": "pull_requests", "merge_group": "merge_queues", "push": "contents",
 	}[event]
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +50,25 @@ func graphqlRoutes() []route {
 	return []route{{"POST /graphql", anyToken, "", runGraphQL}}
 }
 
+// operationOf tells the name of the operation that a request asks for, the one named or that of the
+// first operation in the text, and whether that one is a mutation.
+func operationOf(body []byte) (name string, mutation bool) {
+	var in struct {
+		Query         string `json:"query"`
+		OperationName string `json:"operationName"`
+	}
+	if json.Unmarshal(body, &in) != nil {
+		return "", false
+	}
+	if m := regexp.MustCompile(`(?:^|})[\s,]*(query|mutation)\b\s*(\w*)`).FindStringSubmatch(in.Query); m != nil {
+		name, mutation = m[2], m[1] == "mutation"
+	}
+	if in.OperationName != "" {
+		name = in.OperationName
+	}
+	return name, mutation
+}
+
 func runGraphQL(c *call) (*reply, error) {
 	var in struct {
 		Query         string         `json:"query"`
@@ -64,17 +85,18 @@ func runGraphQL(c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(exec.Run(in.Query, in.OperationName, in.Variables, c.queryRoot()))
+	return ok(exec.Run(in.Query, in.OperationName, in.Variables, gqlexec.Roots{Query: c.queryRoot(), Mutation: c.mutationRoot()}))
 }
 
 func (c *call) queryRoot() gqlexec.Object {
 	return gql("Query", obj{
 		"repository": gqlexec.Func(c.gqlRepository),
+		"node":       gqlexec.Func(c.gqlNode),
 		"rateLimit": lazy(func() (any, error) {
-			u := c.usage()
+			h := c.hour()
 			return gql("RateLimit", obj{
-				"cost": 1, "limit": c.sim.opts.RateLimit, "used": u.used, "remaining": max(c.sim.opts.RateLimit-u.used, 0),
-				"resetAt": stamp(u.start.Add(time.Hour)), "nodeCount": 1,
+				"cost": 1, "limit": c.sim.opts.RateLimit, "used": h.used, "remaining": max(c.sim.opts.RateLimit-h.used, 0),
+				"resetAt": stamp(h.start.Add(time.Hour)), "nodeCount": 1,
 			}), nil
 		}),
 		"viewer": lazy(func() (any, error) { return c.gqlUser(c.me.account()), nil }),
@@ -134,9 +156,4 @@ func connect[T any](field, typ string, all []T, item func(T) gqlexec.Object) gql
 	return func(a gqlexec.Args) (any, error) {
 		return gqlexec.Connection(field, typ, a, len(all), func(i int) (gqlexec.Object, error) { return item(all[i]), nil })
 	}
-}
-
-// empty is a connection that holds nothing yet.
-func empty(field, typ string) gqlexec.Func {
-	return connect(field, typ, []struct{}(nil), func(struct{}) gqlexec.Object { return gqlexec.Object{} })
 }

@@ -16,7 +16,8 @@ func (c *call) gqlRollup(r *Repo, sha string) (any, error) {
 	if err := c.allowed("checks:read", "statuses:read"); err != nil {
 		return nil, err
 	}
-	runs, statuses := r.latestRuns(sha), r.latestStatuses(sha)
+	runs := c.runs(r.suitesAt(sha), false)
+	statuses := known(c, r.latestStatuses(sha), func(st *commitStatus) int64 { return st.id })
 	if len(runs)+len(statuses) == 0 {
 		return nil, nil
 	}
@@ -143,9 +144,11 @@ func (c *call) gqlSuites(r *Repo, sha string, a gqlexec.Args) (any, error) {
 	}
 	filter, _ := a["filterBy"].(map[string]any)
 	app, filtered := gqlexec.Args(filter).Int("appId")
+	name := gqlexec.Args(filter).String("checkName")
 	var all []*checkSuite
-	for _, s := range r.suites {
-		if s.sha == sha && (!filtered || int64(app) == s.app.spec.ID) {
+	for _, s := range r.suitesAt(sha) {
+		named := name == "" || slices.ContainsFunc(s.runs, func(run *checkRun) bool { return run.name == name })
+		if named && (!filtered || int64(app) == s.app.spec.ID) {
 			all = append(all, s)
 		}
 	}
@@ -160,8 +163,31 @@ func (c *call) gqlSuite(s *checkSuite) gqlexec.Object {
 		"app":         gqlApp(s.app),
 		"branch":      lazy(func() (any, error) { return c.gqlRef(s.repo, s.branch), nil }),
 		"workflowRun": c.gqlWorkflowRun(s),
-		"checkRuns":   connect("checkRuns", "CheckRunConnection", s.latest(), c.gqlRun),
+		"checkRuns":   gqlexec.Func(func(a gqlexec.Args) (any, error) { return c.gqlRuns(s, a) }),
 	})
+}
+
+// gqlRuns are a suite's runs, the newest of each name unless checkType says ALL.
+func (c *call) gqlRuns(s *checkSuite, a gqlexec.Args) (any, error) {
+	filter, _ := a["filterBy"].(map[string]any)
+	by := gqlexec.Args(filter)
+	app, byApp := by.Int("appId")
+	statuses, _ := by["statuses"].([]any)
+	if one := by.String("status"); one != "" {
+		statuses = append(slices.Clone(statuses), one)
+	}
+	conclusions, _ := by["conclusions"].([]any)
+	fits := func(list []any, value string) bool {
+		return len(list) == 0 || slices.Contains(list, any(strings.ToUpper(value)))
+	}
+	var out []*checkRun
+	for _, run := range c.runs([]*checkSuite{s}, by.String("checkType") == "ALL") {
+		if name := by.String("checkName"); (name == "" || name == run.name) && (!byApp || int64(app) == s.app.spec.ID) &&
+			fits(statuses, run.status) && fits(conclusions, run.conclusion) {
+			out = append(out, run)
+		}
+	}
+	return connect("checkRuns", "CheckRunConnection", out, c.gqlRun)(a)
 }
 
 func (c *call) gqlWorkflowRun(s *checkSuite) any {

@@ -18,7 +18,7 @@ func (p *Pull) gqlState() string {
 	return "CLOSED"
 }
 
-// gqlPull is a pull request. Reviews and threads are empty until they are simulated.
+// gqlPull is a pull request.
 func (c *call) gqlPull(p *Pull) (gqlexec.Object, error) {
 	diff, err := p.changedFiles()
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *call) gqlPull(p *Pull) (gqlexec.Object, error) {
 		"authorAssociation": p.authorAssociation(), "baseRefName": p.baseRef, "baseRefOid": p.baseSHA, "headRefName": p.headRef,
 		"headRefOid": p.headSHA, "isCrossRepository": p.isFork(), "changedFiles": len(diff), "additions": added, "deletions": deleted,
 		"maintainerCanModify": p.maintainerCanWrite, "isInMergeQueue": false, "reviewDecision": nil, "milestone": nil,
-		"totalCommentsCount": len(p.comments), "viewerDidAuthor": p.author == c.me.account(),
+		"totalCommentsCount": len(p.comments) + len(p.public()), "viewerDidAuthor": p.author == c.me.account(),
 		"repository":     lazy(func() (any, error) { return c.gqlRepo(p.repo), nil }),
 		"baseRepository": lazy(func() (any, error) { return c.gqlRepo(p.repo), nil }),
 		"baseRef":        lazy(func() (any, error) { return c.gqlRef(p.repo, p.baseRef), nil }),
@@ -61,15 +61,16 @@ func (c *call) gqlPull(p *Pull) (gqlexec.Object, error) {
 			})
 		}),
 		"files":    connect("files", "PullRequestChangedFileConnection", diff, gqlChangedFile),
-		"comments": connect("comments", "IssueCommentConnection", p.comments, c.gqlComment),
+		"comments": connect("comments", "IssueCommentConnection", known(c, p.comments, func(m *comment) int64 { return m.id }), c.gqlComment),
 		"closingIssuesReferences": connect("closingIssuesReferences", "IssueConnection", p.closingIssues(), func(t *thread) gqlexec.Object {
 			return gql("Issue", obj{
 				"id": nodeID("I", t.id), "databaseId": t.id, "number": t.number, "title": t.title, "body": t.body,
 				"url": fmt.Sprintf("%s/issues/%d", t.repo.htmlURL(), t.number), "author": c.gqlActor(t.author),
 			})
 		}),
-		"reviews": empty("reviews", "PullRequestReviewConnection"), "latestReviews": empty("latestReviews", "PullRequestReviewConnection"),
-		"reviewThreads":     empty("reviewThreads", "PullRequestReviewThreadConnection"),
+		"reviews":           gqlexec.Func(func(a gqlexec.Args) (any, error) { return c.gqlReviews(p, a) }),
+		"latestReviews":     gqlexec.Func(func(a gqlexec.Args) (any, error) { return c.gqlLatestReviews(p, a) }),
+		"reviewThreads":     gqlexec.Func(func(a gqlexec.Args) (any, error) { return c.gqlThreads(p, a) }),
 		"statusCheckRollup": lazy(func() (any, error) { return c.gqlRollup(p.repo, p.headSHA) }),
 	}
 	fields["headRepository"], fields["headRepositoryOwner"] = nil, nil

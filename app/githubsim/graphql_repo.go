@@ -85,6 +85,12 @@ func (c *call) gqlPulls(r *Repo, a gqlexec.Args) (any, error) {
 			found = append(found, p)
 		}
 	}
+	found = known(c, found, func(p *Pull) int64 { return p.pullID })
+	// Without an order they come oldest first.
+	if order, given := a["orderBy"].(map[string]any); given {
+		field, down := gqlexec.Args(order).String("field"), gqlexec.Args(order).String("direction") == "DESC"
+		sortPulls(found, map[string]string{"UPDATED_AT": "updated"}[field], map[bool]string{true: "desc", false: "asc"}[down])
+	}
 	return gqlexec.Connection("pullRequests", "PullRequestConnection", a, len(found), func(i int) (gqlexec.Object, error) { return c.gqlPull(found[i]) })
 }
 

@@ -130,7 +130,9 @@ func newWorld(t *testing.T, opts githubsim.Options) *world {
 		}
 		for _, d := range w.sim.Deliveries() {
 			w.check.Reset()
-			w.check.Webhook(d.Event, d.Action, d.Body)
+			if d.Body != nil { // it was not forgotten
+				w.check.Webhook(d.Event, d.Action, d.Body)
+			}
 			for _, v := range w.check.Violations() {
 				t.Errorf("GitHub's description: %s", v)
 			}

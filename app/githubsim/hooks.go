@@ -41,12 +41,15 @@ type hookItem struct {
 	target hookTarget
 }
 
-// hookQueue delivers webhooks in order, one at a time.
+// hookQueue delivers webhooks by a bounded number of workers. Those of one lane go out one after the
+// other, in order; lanes take turns.
 type hookQueue struct {
 	log    *slog.Logger
 	clock  func() time.Time
 	client *http.Client
-	done   chan struct{} // closed when the worker has ended
+	max    int           // workers; with one, everything is in order
+	forget bool          // bodies that were taken
+	done   chan struct{} // closed when the last worker has ended
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -54,19 +57,28 @@ type hookQueue struct {
 	changed chan struct{} // closed and replaced at every change of state
 	hold    bool
 	closed  bool
-	running bool
+	workers int
 	busy    int
-	items   []*hookItem // everything that was ever queued
-	queue   []*hookItem // to be delivered, in order
+	items   []*hookItem      // everything that was ever queued
+	lanes   map[string]*lane // those with something queued or under way
+	ready   []*lane          // those whose next webhook may go out
+	queued  int
 }
 
-func newHookQueue(log *slog.Logger, hold bool, clock func() time.Time) *hookQueue {
+// lane is what is queued for one repository, or for one installation where no repository is named.
+type lane struct {
+	name  string
+	queue []*hookItem
+}
+
+func newHookQueue(opts Options) *hookQueue {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &hookQueue{
-		log: log, hold: hold, clock: clock, ctx: ctx, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}),
+		log: opts.Logger, hold: opts.HoldWebhooks, clock: opts.Clock, max: opts.HookWorkers, forget: opts.ForgetBodies, ctx: ctx, cancel: cancel,
+		done: make(chan struct{}), changed: make(chan struct{}), lanes: map[string]*lane{},
 		client: &http.Client{
 			Timeout:       hookTimeout,
-			Transport:     &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4},
+			Transport:     &http.Transport{Proxy: nil, MaxIdleConnsPerHost: max(opts.HookWorkers, 4)},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -88,12 +100,31 @@ func (q *hookQueue) add(d Delivery, t hookTarget) {
 	q.touch()
 }
 
-// push hands an item to the worker. The caller holds mu.
+// laneOf names the lane of a webhook; one worker has one lane.
+func (q *hookQueue) laneOf(it *hookItem) string {
+	switch {
+	case q.max == 1:
+		return ""
+	case it.Repository != "":
+		return it.Repository
+	}
+	return strconv.FormatInt(it.InstallationID, 10)
+}
+
+// push hands an item to the workers. The caller holds mu.
 func (q *hookQueue) push(it *hookItem) {
 	it.State = stateQueued
-	q.queue = append(q.queue, it)
-	if !q.running && !q.closed {
-		q.running = true
+	q.queued++
+	name := q.laneOf(it)
+	l := q.lanes[name]
+	if l == nil {
+		l = &lane{name: name}
+		q.lanes[name] = l
+		q.ready = append(q.ready, l)
+	}
+	l.queue = append(l.queue, it)
+	if len(q.ready) > 0 && q.workers < q.max && !q.closed {
+		q.workers++
 		go q.work()
 	}
 }
@@ -104,34 +135,38 @@ func (q *hookQueue) touch() {
 	q.changed = make(chan struct{})
 }
 
-// work delivers until the queue is empty; push starts it again.
+// work delivers until no lane is ready; push starts another.
 func (q *hookQueue) work() {
-	for {
-		q.mu.Lock()
-		if len(q.queue) == 0 || q.closed {
-			q.running = false
-			if q.closed {
-				close(q.done)
-			}
-			q.touch()
-			q.mu.Unlock()
-			return
-		}
-		it := q.queue[0]
-		q.queue = q.queue[1:]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.ready) > 0 && !q.closed {
+		l := q.ready[0]
+		q.ready = q.ready[1:]
+		it := l.queue[0]
+		l.queue = l.queue[1:]
+		q.queued--
 		q.busy++
 		q.mu.Unlock()
 		q.deliver(q.ctx, it)
 		q.mu.Lock()
 		q.busy--
+		if len(l.queue) > 0 {
+			q.ready = append(q.ready, l)
+		} else {
+			delete(q.lanes, l.name)
+		}
 		q.touch()
-		q.mu.Unlock()
 	}
+	q.workers--
+	if q.workers == 0 && q.closed {
+		close(q.done)
+	}
+	q.touch()
 }
 
 func (q *hookQueue) close() {
 	q.mu.Lock()
-	first, running := !q.closed, q.running
+	first, running := !q.closed, q.workers > 0
 	q.closed = true
 	q.mu.Unlock()
 	q.cancel()
@@ -155,6 +190,9 @@ func (q *hookQueue) deliver(ctx context.Context, it *hookItem) {
 	}
 	if err != nil || status < 200 || status > 299 {
 		it.State = stateFailed
+	}
+	if q.forget && it.State == stateDelivered {
+		it.Body = nil
 	}
 	q.log.Debug("webhook", "event", it.Event, "action", it.Action, "guid", it.GUID, "status", status, "error", it.Error)
 	q.touch()
@@ -257,9 +295,10 @@ func (s *Sim) DeliverHeld(ctx context.Context, guid string) (Delivery, error) {
 	return s.deliverNow(ctx, func(it *hookItem) bool { return it.GUID == guid && it.State == stateHeld })
 }
 
-// Redeliver sends a webhook again at once, with the same id and body, as the App's owner can.
+// Redeliver sends a webhook again at once, with the same id and body, as the App's owner can. One
+// whose body was forgotten is none.
 func (s *Sim) Redeliver(ctx context.Context, guid string) (Delivery, error) {
-	return s.deliverNow(ctx, func(it *hookItem) bool { return it.GUID == guid })
+	return s.deliverNow(ctx, func(it *hookItem) bool { return it.GUID == guid && it.Body != nil })
 }
 
 func (s *Sim) deliverNow(ctx context.Context, match func(*hookItem) bool) (Delivery, error) {
@@ -311,7 +350,7 @@ func (s *Sim) WaitIdle(ctx context.Context) error {
 	q := s.hooks
 	for {
 		q.mu.Lock()
-		idle, changed := len(q.queue) == 0 && q.busy == 0, q.changed
+		idle, changed := q.queued == 0 && q.busy == 0, q.changed
 		q.mu.Unlock()
 		if idle {
 			return nil

@@ -50,7 +50,7 @@ func (c *call) ours() []Delivery {
 
 // listDeliveries pages by cursor and not by number: deliveries arrive while one reads.
 func listDeliveries(c *call) (*reply, error) {
-	all := c.ours()
+	all := knownAlone(c, c.ours(), func(d Delivery) int64 { return d.ID })
 	if at := c.query("cursor"); at != "" {
 		id, err := strconv.ParseInt(strings.TrimPrefix(at, cursorPrefix), 10, 64)
 		if err != nil {
@@ -109,7 +109,10 @@ func redeliver(c *call) (*reply, error) {
 		return nil, err
 	}
 	q := c.sim.hooks
-	it := q.find(func(it *hookItem) bool { return it.ID == d.ID })
+	it := q.find(func(it *hookItem) bool { return it.ID == d.ID && it.Body != nil })
+	if it == nil {
+		return nil, notFound()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.push(it)

@@ -121,7 +121,8 @@ func (i *Installation) Payload(action string) ([]byte, error) {
 	return raw, nil
 }
 
-// Review is a pull request review as an event shows it. Reviews are not kept: the API lists none.
+// Review is a pull request review as an event shows it, of SendReview: it is not kept, and no API lists it.
+// SubmitReview makes one that stays.
 type Review struct {
 	Author   string
 	State    string // approved, changes_requested, commented or dismissed: lower case, as events have it
@@ -129,7 +130,7 @@ type Review struct {
 	CommitID string // defaults to the head
 }
 
-// SendReview sends pull_request_review.submitted.
+// SendReview sends pull_request_review.submitted for a review that is not kept.
 func (p *Pull) SendReview(v Review) error {
 	p.repo.sim.mu.Lock()
 	defer p.repo.sim.mu.Unlock()

@@ -22,6 +22,8 @@ type Pull struct {
 	closes             []int
 	association        string
 	maintainerCanWrite bool
+	reviews            []*review       // oldest first
+	reviewThreads      []*reviewThread // oldest first
 }
 
 // OpenPull opens a pull request and sends pull_request.opened (after the push that Changes make).
@@ -80,6 +82,7 @@ func (r *Repo) openPull(spec PullSpec) (*Pull, error) {
 		p.labels = append(p.labels, r.label(name))
 	}
 	r.pulls = append(r.pulls, p)
+	r.sim.nodes[nodeID("PR", p.pullID)] = p
 	return p, p.send("opened", author, nil)
 }
 
@@ -160,6 +163,9 @@ func (p *Pull) synchronize(sha string, by *account) error {
 	p.headSHA, p.mergeSHA, p.updated = sha, sha, p.repo.sim.now()
 	if tip := p.repo.branches[p.baseRef]; tip != "" {
 		p.baseSHA = tip
+	}
+	if err := p.reanchor(); err != nil {
+		return err
 	}
 	return p.send("synchronize", by, obj{"before": before, "after": sha})
 }

@@ -46,6 +46,7 @@ func listPulls(c *call) (*reply, error) {
 		}
 		found = append(found, p)
 	}
+	found = knownAlone(c, found, func(p *Pull) int64 { return p.pullID })
 	sortPulls(found, c.query("sort"), c.query("direction"))
 	from, to := c.page(len(found))
 	out := []obj{}

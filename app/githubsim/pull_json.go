@@ -59,7 +59,7 @@ func (p *Pull) json() (obj, error) {
 	}
 	for k, v := range (obj{
 		"merged": p.merged, "mergeable": mergeable, "rebaseable": mergeable, "mergeable_state": state,
-		"merged_by": p.repo.sim.userJSON(p.mergedBy), "comments": len(p.comments), "review_comments": 0,
+		"merged_by": p.repo.sim.userJSON(p.mergedBy), "comments": len(p.comments), "review_comments": len(p.public()),
 		"maintainer_can_modify": p.maintainerCanWrite, "commits": len(p.commits()),
 		"additions": added, "deletions": deleted, "changed_files": len(diff),
 	}) {

@@ -27,6 +27,9 @@ func (p *Pull) Edit(e PullEdit) error {
 		}
 		changes["base"] = obj{"ref": obj{"from": p.baseRef}, "sha": obj{"from": p.baseSHA}}
 		p.baseRef, p.baseSHA = *e.Base, tip
+		if err := p.reanchor(); err != nil {
+			return err
+		}
 	}
 	p.updated = p.repo.sim.now()
 	by := p.author

@@ -1,10 +1,12 @@
 package githubsim
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -49,6 +51,8 @@ type apiError struct {
 	message string
 	errors  []any
 	header  map[string]string
+	doc     string // documentation_url; empty means the general one
+	instead *reply // what is answered in place of all that
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -72,7 +76,7 @@ func invalid(resource, field, code, message string) *apiError {
 func (s *Sim) routes() []route {
 	var all []route
 	for _, group := range [][]route{
-		appRoutes(), repoRoutes(), contentRoutes(), gitRoutes(), peopleRoutes(), pullRoutes(),
+		appRoutes(), repoRoutes(), contentRoutes(), gitRoutes(), peopleRoutes(), pullRoutes(), reviewRoutes(), reviewCommentRoutes(),
 		checkRoutes(), statusRoutes(), issueRoutes(), hookRoutes(), graphqlRoutes(),
 	} {
 		all = append(all, group...)
@@ -90,12 +94,38 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	// The body is read before anything waits for it: a slow caller holds nobody up, and one that gives up
+	// is noticed.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	kept := &readBody{Reader: bytes.NewReader(body), err: err}
+	r.Body = kept
 	found := s.router.find(r)
 	entry := Request{
 		Time: s.opts.Clock().UTC(), Method: r.Method, Route: found.template(), Path: r.URL.Path, Query: r.URL.RawQuery, Auth: "none",
 	}
+	if entry.Route == "/graphql" {
+		entry.Operation, kept.mutation = operationOf(body)
+	}
 	s.serveFaulty(&recorder{ResponseWriter: w, entry: &entry, journal: &s.journal}, r, found)
+}
+
+// readBody is a body that was read before, with the error that ended it.
+type readBody struct {
+	*bytes.Reader
+	err      error
+	mutation bool // it is a GraphQL mutation
+}
+
+// Close implements io.Closer.
+func (b *readBody) Close() error { return nil }
+
+// Read implements io.Reader.
+func (b *readBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) && b.err != nil {
+		err = b.err
+	}
+	return n, err
 }
 
 // serve answers without faults: who asks, whether they may, the work under the lock, the answer.
@@ -105,11 +135,12 @@ func (s *Sim) serve(w *recorder, r *http.Request, found *compiled) {
 		return
 	}
 	c := &call{sim: s, r: r, stale: w.stale}
+	c.body, _ = r.Body.(*readBody)
 	s.mu.Lock()
 	rep, err := found.answer(c)
 	header := s.limitHeader(c)
 	s.mu.Unlock()
-	w.entry.Auth, w.entry.App = c.me.kind(), c.me.slug()
+	w.entry.Auth, w.entry.App, w.entry.Installation = c.me.kind(), c.me.slug(), c.me.installation()
 	for k, v := range header {
 		w.Header().Set(k, v)
 	}
@@ -117,6 +148,9 @@ func (s *Sim) serve(w *recorder, r *http.Request, found *compiled) {
 		w.Header().Set("Link", c.link)
 	}
 	w.unchanged = func() { s.refund(c) }
+	if w.after != nil {
+		w.after(*w.entry)
+	}
 	s.write(w, r, rep, err)
 }
 
@@ -125,9 +159,10 @@ type recorder struct {
 	http.ResponseWriter
 	entry   *Request
 	journal *journal // nil where the answer goes nowhere
-	stale   bool     // lists are to lack their last entry
+	stale   bool     // lists are to lack what was written last
 	// unchanged is called before a 304, which costs nothing.
 	unchanged func()
+	after     func(Request) // called when the work is done and nothing is answered yet
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -168,6 +203,7 @@ func (rt route) answer(c *call) (*reply, error) {
 func (s *Sim) write(w *recorder, r *http.Request, rep *reply, err error) {
 	h := w.Header()
 	h.Set("X-GitHub-Request-Id", strings.ToUpper(newGUID()[:18]))
+	h.Set("Date", s.opts.Clock().UTC().Format(http.TimeFormat)) // a client may tell its own clock's error by it
 	h.Set("X-GitHub-Media-Type", "github.v3; format=json")
 	if err != nil {
 		rep = errorReply(err)
@@ -220,7 +256,14 @@ func errorReply(err error) *reply {
 	if !errors.As(err, &ae) {
 		ae = refuse(http.StatusInternalServerError, "Server Error: "+err.Error())
 	}
-	body := obj{"message": ae.message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(ae.status)}
+	if ae.instead != nil {
+		return ae.instead
+	}
+	doc := ae.doc
+	if doc == "" {
+		doc = "https://docs.github.com/rest"
+	}
+	body := obj{"message": ae.message, "documentation_url": doc, "status": strconv.Itoa(ae.status)}
 	if len(ae.errors) > 0 {
 		body["errors"] = ae.errors
 	}

@@ -30,6 +30,8 @@ type Sim struct {
 	hooks    *hookQueue
 	faults   faultList
 	journal  journal
+	closed   chan struct{} // closed by Close: nobody waits on
+	closing  sync.Once
 
 	mu       sync.Mutex // guards everything below and the state behind every handle
 	server   *http.Server
@@ -43,8 +45,10 @@ type Sim struct {
 	apps     map[int64]*AppHandle
 	installs []*Installation
 	tokens   map[string]*token
+	nodes    map[string]any    // reviews, threads and comments by GraphQL id
 	usage    map[string]*usage // rate limits, by owner of the token
-	stores   int               // git stores made so far
+	refusals Refusals
+	stores   int // git stores made so far
 }
 
 // New makes an empty GitHub. It fails where the folder cannot be made or git is not installed.
@@ -53,7 +57,7 @@ func New(opts Options) (*Sim, error) {
 	s := &Sim{
 		opts: opts, log: opts.Logger, dir: opts.Dir, url: "https://api.github.com",
 		ids: newIDs(), accounts: map[string]*account{}, emails: map[string]*account{}, repos: map[string]*Repo{},
-		apps: map[int64]*AppHandle{}, tokens: map[string]*token{}, usage: map[string]*usage{},
+		apps: map[int64]*AppHandle{}, tokens: map[string]*token{}, nodes: map[string]any{}, usage: map[string]*usage{},
 	}
 	if s.dir == "" {
 		dir, err := os.MkdirTemp("", "githubsim-")
@@ -62,7 +66,9 @@ func New(opts Options) (*Sim, error) {
 		}
 		s.dir, s.ownDir = dir, true
 	}
-	s.hooks = newHookQueue(s.log, opts.HoldWebhooks, opts.Clock)
+	s.closed = make(chan struct{})
+	s.journal.max, s.journal.counts = opts.MaxRequests, map[string]int{}
+	s.hooks = newHookQueue(opts)
 	s.router, s.executor = newRouter(s.routes()), newExecutor()
 	if _, err := s.addApp(App{ID: actionsAppID, Slug: "github-actions", Name: "GitHub Actions", Owner: "github"}); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -91,6 +97,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RateLimit <= 0 {
 		o.RateLimit = 5_000
+	}
+	if o.HookWorkers <= 0 {
+		o.HookWorkers = 1
+	}
+	if o.MaxRequests <= 0 {
+		o.MaxRequests = 100_000
 	}
 	return o
 }
@@ -134,6 +146,7 @@ func (s *Sim) SetURL(url string) {
 // Close stops the server and the webhook worker, and removes the temporary folder. Webhooks still
 // queued are not sent. It may be called more than once.
 func (s *Sim) Close() error {
+	s.closing.Do(func() { close(s.closed) })
 	s.hooks.close()
 	s.mu.Lock()
 	server, own := s.server, s.ownDir

@@ -113,6 +113,8 @@ func combinedStatus(c *call) (*reply, error) {
 	if len(all) > 0 {
 		state = combined(all)
 	}
+	total := len(all)
+	all = knownAlone(c, all, func(st *commitStatus) int64 { return st.id })
 	from, to := c.page(len(all))
 	list := []obj{}
 	for _, st := range all[from:to] {
@@ -120,7 +122,7 @@ func combinedStatus(c *call) (*reply, error) {
 	}
 	u := c.repo.apiURL() + "/commits/" + commit.SHA
 	return ok(obj{
-		"state": state, "sha": commit.SHA, "total_count": len(all), "statuses": list, "repository": c.repo.json(),
+		"state": state, "sha": commit.SHA, "total_count": total, "statuses": list, "repository": c.repo.json(),
 		"commit_url": u, "url": u + "/status",
 	})
 }
@@ -149,6 +151,7 @@ func listStatuses(c *call) (*reply, error) {
 			all = append(all, st)
 		}
 	}
+	all = knownAlone(c, all, func(st *commitStatus) int64 { return st.id })
 	from, to := c.page(len(all))
 	list := []obj{}
 	for _, st := range all[from:to] {

@@ -16,6 +16,12 @@ type Options struct {
 	Logger *slog.Logger
 	// HoldWebhooks keeps every webhook until DeliverNext, DeliverHeld or DropHeld is called for it.
 	HoldWebhooks bool
+	// HookWorkers is how many webhooks are delivered at once. Those of a repository stay in order, and
+	// those of an installation that name no repository. 0 means 1: all in order.
+	HookWorkers int
+	// ForgetBodies drops the body of a webhook once it was taken, which then cannot be delivered again:
+	// for tests that send thousands and weigh the process.
+	ForgetBodies bool
 	// MaxTreeEntries is the number of entries after which a recursive tree is cut and marked
 	// `truncated`. 0 means GitHub's 100,000.
 	MaxTreeEntries int
@@ -24,11 +30,19 @@ type Options struct {
 	// MaxPatchBytes and MaxPatchLines are the limits above which a file's `patch` is left out.
 	// 0 means 500 kB and 20,000 lines, GitHub's limits for one file.
 	MaxPatchBytes, MaxPatchLines int
-	// RateLimit is the number of requests an hour for each token. 0 means 5,000.
+	// RateLimit is the number of requests an hour for each installation or person, of GraphQL as many
+	// again. 0 means 5,000.
 	RateLimit int
-	// WritesPerMinute is the number of writes a minute after which the secondary limit answers 403
-	// with Retry-After. 0 means no secondary limit.
+	// Limits are the secondary limits; none without them. See GitHubLimits.
+	Limits Limits
+	// WritesPerMinute is the number of writes a minute after which REST answers 403 with Retry-After.
+	// 0 means no such limit.
 	WritesPerMinute int
+	// MaxRequests bounds the request log; the oldest entries go first. 0 means 100,000.
+	MaxRequests int
+	// NullThreads answers addPullRequestReviewThread for a place outside the diff with a null thread and
+	// no error at all, as GitHub has been seen to do; without it the answer is an error.
+	NullThreads bool
 }
 
 // App describes a GitHub App.
@@ -190,14 +204,16 @@ type Reaction struct{ Login, Content string }
 
 // Request is one entry of the request log.
 type Request struct {
-	Time   time.Time
-	Method string
-	Route  string // template, e.g. /repos/{owner}/{repo}/pulls/{pull_number}; empty when unknown
-	Path   string
-	Query  string
-	Status int    // 0 when the connection was dropped
-	App    string // the App's slug, where an App asked
-	Auth   string // none, app, installation or user
+	Time         time.Time
+	Method       string
+	Route        string // template, e.g. /repos/{owner}/{repo}/pulls/{pull_number}; empty when unknown
+	Operation    string // the name of a GraphQL operation, empty where it has none
+	Path         string
+	Query        string
+	Status       int    // 0 when no answer was given
+	App          string // the App's slug, where an App asked
+	Installation int64  // where one asked
+	Auth         string // none, app, installation or user
 	// NotModified tells a 304 apart: it costs nothing.
 	NotModified bool
 }
@@ -221,11 +237,16 @@ type Delivery struct {
 	State    string // queued, held, delivered, failed or dropped
 }
 
-// Fault breaks requests on purpose.
+// Fault breaks requests on purpose. See SecondaryLimit, ServerError, Reset and their like for the usual
+// ones.
 type Fault struct {
 	// Route is a method and template as in the request log, "GET /repos/{owner}/{repo}", a template
 	// for every method, or "*".
 	Route string
+	// Operation, App (a slug) and Installation limit it further where they are set.
+	Operation    string
+	App          string
+	Installation int64
 	// Nth is the first matching request hit, counted from 1 since the fault was added, those that
 	// another fault hit included; 0 means from the first on.
 	Nth int
@@ -236,8 +257,16 @@ type Fault struct {
 	Body   string // JSON; empty means a message that fits the status
 	Delay  time.Duration
 	Drop   bool // close the connection without an answer
+	Reset  bool // reset the connection: no orderly end of it
+	Hang   bool // give no answer until the caller gives up
 	After  bool // do the work first, then fail
-	// Stale answers normally, except that lists lack their last entry, as GitHub's do for a moment
-	// after a change: total_count and changed_files already count it.
+	// ExpireToken ends the caller's token before the work.
+	ExpireToken bool
+	// Stale answers normally, except that lists lack what was written last, as GitHub's do for a moment
+	// after a change: total_count, changed_files and review_comments already count it.
 	Stale bool
+	// BeforeWork is called before anything is done for the request, AfterWork when all of it is done and
+	// no answer is given yet (not at all where the work is not done): a test can end its client there.
+	// Neither may send requests that this same fault hits.
+	BeforeWork, AfterWork func(Request)
 }

@@ -34,6 +34,10 @@ func failing(turns chan Turn) Runner {
 }
 
 func TestFailuresAreRetriedThenTriedLateThenGivenUp(t *testing.T) {
+	onBoth(t, testFailuresAreRetriedThenTriedLateThenGivenUp)
+}
+
+func testFailuresAreRetriedThenTriedLateThenGivenUp(t *testing.T) {
 	const quick, late = 3, 20 * time.Millisecond
 	turns, began := make(chan Turn, 100), make(chan time.Time, 100)
 	fail := failing(turns)
@@ -76,6 +80,10 @@ func TestFailuresAreRetriedThenTriedLateThenGivenUp(t *testing.T) {
 // An hour's wait survives a restart and even the loss of its job, and an event
 // ends it.
 func TestLateAttemptWaitsAnHourOrForAnEvent(t *testing.T) {
+	onBoth(t, testLateAttemptWaitsAnHourOrForAnEvent)
+}
+
+func testLateAttemptWaitsAnHourOrForAnEvent(t *testing.T) {
 	s := tempStore(t)
 	turns := make(chan Turn, 100)
 	opts := Options{Store: s, Runners: allRunners(failing(turns)), MaxAttempts: 2, Backoff: []time.Duration{time.Millisecond}}
@@ -104,6 +112,10 @@ func TestLateAttemptWaitsAnHourOrForAnEvent(t *testing.T) {
 
 // A wake-up from another subject during a late attempt is a fresh start too.
 func TestWakeDuringALateAttemptIsAFreshStart(t *testing.T) {
+	onBoth(t, testWakeDuringALateAttemptIsAFreshStart)
+}
+
+func testWakeDuringALateAttemptIsAFreshStart(t *testing.T) {
 	turns, finish := make(chan Turn, 10), make(chan struct{}, 10)
 	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
 		if turn.Subject != pull(7) {
@@ -124,7 +136,9 @@ func TestWakeDuringALateAttemptIsAFreshStart(t *testing.T) {
 	finish <- struct{}{}
 }
 
-func TestEventBringsARetryForward(t *testing.T) {
+func TestEventBringsARetryForward(t *testing.T) { onBoth(t, testEventBringsARetryForward) }
+
+func testEventBringsARetryForward(t *testing.T) {
 	turns := make(chan Turn, 10)
 	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
 		turns <- turn
@@ -144,7 +158,9 @@ func TestEventBringsARetryForward(t *testing.T) {
 	until(t, "the pull is idle", isIdle(t, q.store, pull(7).Key))
 }
 
-func TestForgeThatAsksToWaitIsObeyed(t *testing.T) {
+func TestForgeThatAsksToWaitIsObeyed(t *testing.T) { onBoth(t, testForgeThatAsksToWaitIsObeyed) }
+
+func testForgeThatAsksToWaitIsObeyed(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		kind        forge.Kind
@@ -187,7 +203,9 @@ func TestForgeThatAsksToWaitIsObeyed(t *testing.T) {
 }
 
 // A 503 that says "in a while" for ever must not be asked for ever.
-func TestForgeThatStaysDownIsGivenUp(t *testing.T) {
+func TestForgeThatStaysDownIsGivenUp(t *testing.T) { onBoth(t, testForgeThatStaysDownIsGivenUp) }
+
+func testForgeThatStaysDownIsGivenUp(t *testing.T) {
 	turns := make(chan Turn, 100)
 	q := newQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
 		turns <- turn
@@ -204,7 +222,9 @@ func TestForgeThatStaysDownIsGivenUp(t *testing.T) {
 	until(t, "no job is open", func() bool { return openJobs(t, q.store) == 0 })
 }
 
-func TestPostponedTurnComesAgain(t *testing.T) {
+func TestPostponedTurnComesAgain(t *testing.T) { onBoth(t, testPostponedTurnComesAgain) }
+
+func testPostponedTurnComesAgain(t *testing.T) {
 	const wait = 250 * time.Millisecond
 	turns := make(chan Turn, 10)
 	var first time.Time
@@ -243,6 +263,10 @@ func TestPostponedTurnComesAgain(t *testing.T) {
 }
 
 func TestTurnThatKillsTheProcessIsGivenUp(t *testing.T) {
+	onBoth(t, testTurnThatKillsTheProcessIsGivenUp)
+}
+
+func testTurnThatKillsTheProcessIsGivenUp(t *testing.T) {
 	s := tempStore(t)
 	runners := allRunners(func(context.Context, Turn) (Outcome, error) {
 		t.Error("the runner was called again")
@@ -281,7 +305,9 @@ func TestTurnThatKillsTheProcessIsGivenUp(t *testing.T) {
 
 // A turn that cannot even begin is River's to repeat; it must neither discard the
 // job nor go on for ever.
-func TestTurnThatCannotBeginIsTriedLate(t *testing.T) {
+func TestTurnThatCannotBeginIsTriedLate(t *testing.T) { onBoth(t, testTurnThatCannotBeginIsTriedLate) }
+
+func testTurnThatCannotBeginIsTriedLate(t *testing.T) {
 	s := tempStore(t)
 	turns := make(chan Turn, 10)
 	q := newQueue(t, Options{Store: s, Runners: allRunners(failing(turns)), MaxAttempts: 2, Backoff: []time.Duration{time.Millisecond}})

@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/countersign/countersign/app/store"
 )
 
-// driver is River's SQLite driver with two changes.
+// driver is River's driver for the database with two changes.
 //
-// A bell takes the place of the notification table. SQLite serves one process,
-// so those who insert and those who work share memory: a channel wakes the
-// workers at once, where the table would cost a write per insert and a query
-// every 50 ms, also on an idle service.
+// A bell wakes the workers of this process at once. On SQLite, which serves one
+// process, it takes the place of the notification table, which would cost a write
+// per insert and a query every 50 ms, also on an idle service; on PostgreSQL it
+// stands beside the notifications that other replicas hear.
 //
 // Jobs that were completed in the transaction of their turn are not completed
 // again. River would do so in batches, two statements per job, while everything
@@ -26,31 +29,41 @@ import (
 // Both rest on interfaces that River does not promise to keep; a test of each
 // shows what they are for.
 type driver struct {
-	*riversqlite.Driver
-	bell    *bell
-	settled *settled
+	riverdriver.Driver[*sql.Tx]
+	postgres bool
+	bell     *bell
+	settled  *settled
+	disowned func(job int64) bool
 }
 
-func newDriver(db *sql.DB, b *bell, s *settled) *driver {
-	return &driver{Driver: riversqlite.New(db), bell: b, settled: s}
+func newDriver(db *store.Store, b *bell, s *settled, disowned func(int64) bool) *driver {
+	d := &driver{postgres: db.Postgres(), bell: b, settled: s, disowned: disowned}
+	if d.postgres {
+		d.Driver = riverdatabasesql.NewWithPgxListener(db.DB(), db.Pool())
+	} else {
+		d.Driver = riversqlite.New(db.DB())
+	}
+	return d
 }
 
 // GetExecutor gives River its way into the database.
 func (d *driver) GetExecutor() riverdriver.Executor {
-	return &executor{Executor: d.Driver.GetExecutor(), settled: d.settled}
+	return &executor{Executor: d.Driver.GetExecutor(), settled: d.settled, disowned: d.disowned}
 }
 
 type executor struct {
 	riverdriver.Executor
-	settled *settled
+	settled  *settled
+	disowned func(job int64) bool
 }
 
-// JobSetStateIfRunningMany leaves out what is settled. River expects fewer rows
+// JobSetStateIfRunningMany leaves out what is settled, and what another replica may
+// be running by now. River expects fewer rows
 // than it asked for where a job is gone, and so it does here.
 func (e *executor) JobSetStateIfRunningMany(ctx context.Context, p *riverdriver.JobSetStateIfRunningManyParams) ([]*rivertype.JobRow, error) {
 	rest := &riverdriver.JobSetStateIfRunningManyParams{Now: p.Now, Schema: p.Schema}
 	for i, id := range p.ID {
-		if p.State[i] == rivertype.JobStateCompleted && e.settled.take(id) {
+		if p.State[i] == rivertype.JobStateCompleted && e.settled.take(id) || e.disowned(id) {
 			continue
 		}
 		rest.ID = append(rest.ID, id)
@@ -91,11 +104,57 @@ func (s *settled) take(id int64) bool {
 	return found
 }
 
-// GetListener gives River the bell to wait for.
-func (d *driver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener { return d.bell }
+// GetListener gives River the bell to wait for, and what other replicas say.
+func (d *driver) GetListener(p *riverdriver.GetListenenerParams) riverdriver.Listener {
+	if !d.postgres {
+		return d.bell
+	}
+	return &bellAndListener{Listener: d.Driver.GetListener(p), bell: d.bell}
+}
 
-// SupportsListenNotify keeps River from writing notification rows.
-func (d *driver) SupportsListenNotify() bool { return false }
+// SupportsListenNotify keeps River from writing notification rows in SQLite.
+func (d *driver) SupportsListenNotify() bool { return d.postgres && d.Driver.SupportsListenNotify() }
+
+// bellAndListener hears the bell of this process beside PostgreSQL's notifications.
+type bellAndListener struct {
+	riverdriver.Listener
+	bell *bell
+	// kept came together with a ring.
+	kept *riverdriver.Notification
+}
+
+// WaitForNotification waits for either. River calls it from one goroutine.
+func (l *bellAndListener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	if n := l.kept; n != nil {
+		l.kept = nil
+		return n, nil
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type heard struct {
+		n   *riverdriver.Notification
+		err error
+	}
+	got := make(chan heard, 1)
+	go func() {
+		n, err := l.Listener.WaitForNotification(waiting)
+		got <- heard{n, err}
+	}()
+	select {
+	case h := <-got:
+		return h.n, h.err
+	case <-l.bell.rung:
+		cancel()
+		if h := <-got; h.err == nil {
+			l.kept = h.n
+		}
+		return ringing(), nil
+	}
+}
+
+func ringing() *riverdriver.Notification {
+	return &riverdriver.Notification{Topic: insertTopic, Payload: insertPayload}
+}
 
 const (
 	insertTopic   = "river_insert" // River's own name for "a job became available"
@@ -139,7 +198,7 @@ func (b *bell) WaitForNotification(ctx context.Context) (*riverdriver.Notificati
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-b.rung:
-		return &riverdriver.Notification{Topic: insertTopic, Payload: insertPayload}, nil
+		return ringing(), nil
 	}
 }
 

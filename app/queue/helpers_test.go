@@ -3,13 +3,16 @@ package queue
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/app/store/pgtest"
 	"github.com/countersign/countersign/handlers"
 	"github.com/countersign/countersign/review/forge"
 )
@@ -17,9 +20,24 @@ import (
 // patience bounds every wait of a test; what it waits for takes milliseconds.
 const patience = 30 * time.Second
 
-func openStore(tb testing.TB, path string) *store.Store {
+// postgres is the server behind the tests of both databases.
+var postgres pgtest.Shared
+
+func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
+
+// onBoth runs a test on SQLite and on PostgreSQL; tempStore opens the one that the
+// test's name says.
+func onBoth(t *testing.T, test func(*testing.T)) {
+	t.Run("sqlite", test)
+	t.Run("postgres", test)
+}
+
+func onPostgres(tb testing.TB) bool { return strings.Contains(tb.Name(), "/postgres") }
+
+func openStore(tb testing.TB, opts store.Options) *store.Store {
 	tb.Helper()
-	s, err := store.Open(context.Background(), store.Options{Path: path, Logger: zerolog.Nop()})
+	opts.Logger = zerolog.Nop()
+	s, err := store.Open(context.Background(), opts)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,7 +51,10 @@ func openStore(tb testing.TB, path string) *store.Store {
 
 func tempStore(tb testing.TB) *store.Store {
 	tb.Helper()
-	return openStore(tb, filepath.Join(tb.TempDir(), "countersign.db"))
+	if onPostgres(tb) {
+		return openStore(tb, store.Options{URL: postgres.Database(tb)})
+	}
+	return openStore(tb, store.Options{Path: filepath.Join(tb.TempDir(), "countersign.db")})
 }
 
 func allRunners(r Runner) map[handlers.SubjectKind]Runner {

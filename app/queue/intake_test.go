@@ -11,7 +11,9 @@ import (
 	"time"
 )
 
-func TestInsertedJobIsWorkedAtOnce(t *testing.T) {
+func TestInsertedJobIsWorkedAtOnce(t *testing.T) { onBoth(t, testInsertedJobIsWorkedAtOnce) }
+
+func testInsertedJobIsWorkedAtOnce(t *testing.T) {
 	turns := make(chan Turn, 10)
 	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, t Turn) (Outcome, error) {
 		turns <- t
@@ -44,6 +46,10 @@ func TestInsertedJobIsWorkedAtOnce(t *testing.T) {
 }
 
 func TestCase051_RepeatedDeliveriesAreOneEvaluation(t *testing.T) {
+	onBoth(t, testCase051_RepeatedDeliveriesAreOneEvaluation)
+}
+
+func testCase051_RepeatedDeliveriesAreOneEvaluation(t *testing.T) {
 	const ids, times = 20, 10
 	var seen sync.Map
 	var events atomic.Int64
@@ -83,7 +89,9 @@ func TestCase051_RepeatedDeliveriesAreOneEvaluation(t *testing.T) {
 	}
 }
 
-func TestCase053_RepeatLaterIsKnown(t *testing.T) {
+func TestCase053_RepeatLaterIsKnown(t *testing.T) { onBoth(t, testCase053_RepeatLaterIsKnown) }
+
+func testCase053_RepeatLaterIsKnown(t *testing.T) {
 	q := newQueue(t, Options{Runners: allRunners(func(context.Context, Turn) (Outcome, error) { return Outcome{}, nil })})
 	accept(t, q, "d-1", pull(1))
 	again := delivery("d-1", pull(1))
@@ -100,6 +108,10 @@ func TestCase053_RepeatLaterIsKnown(t *testing.T) {
 }
 
 func TestCase054_SenderThatHangsUpLosesNothing(t *testing.T) {
+	onBoth(t, testCase054_SenderThatHangsUpLosesNothing)
+}
+
+func testCase054_SenderThatHangsUpLosesNothing(t *testing.T) {
 	q := newQueue(t, Options{Runners: allRunners(func(context.Context, Turn) (Outcome, error) { return Outcome{}, nil })})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -110,7 +122,9 @@ func TestCase054_SenderThatHangsUpLosesNothing(t *testing.T) {
 	until(t, "the delivery is stored", func() bool { return count(t, q.store, `SELECT count(*) FROM deliveries`) == 1 })
 }
 
-func TestEventsCoalesce(t *testing.T) {
+func TestEventsCoalesce(t *testing.T) { onBoth(t, testEventsCoalesce) }
+
+func testEventsCoalesce(t *testing.T) {
 	turns, release := make(chan Turn, 100), make(chan struct{})
 	q := startQueue(t, Options{Runners: allRunners(func(ctx context.Context, t Turn) (Outcome, error) {
 		turns <- t
@@ -138,7 +152,9 @@ func TestEventsCoalesce(t *testing.T) {
 	}
 }
 
-func TestTurnsHaveAtMostMaxTurnEvents(t *testing.T) {
+func TestTurnsHaveAtMostMaxTurnEvents(t *testing.T) { onBoth(t, testTurnsHaveAtMostMaxTurnEvents) }
+
+func testTurnsHaveAtMostMaxTurnEvents(t *testing.T) {
 	const extra = 3
 	var sizes []int
 	q := newQueue(t, Options{Runners: allRunners(func(_ context.Context, t Turn) (Outcome, error) {
@@ -160,7 +176,9 @@ func TestTurnsHaveAtMostMaxTurnEvents(t *testing.T) {
 	}
 }
 
-func TestStoppedQueueRefuses(t *testing.T) {
+func TestStoppedQueueRefuses(t *testing.T) { onBoth(t, testStoppedQueueRefuses) }
+
+func testStoppedQueueRefuses(t *testing.T) {
 	q := startQueue(t, Options{Runners: allRunners(func(context.Context, Turn) (Outcome, error) { return Outcome{}, nil })})
 	stop(t, q)
 	stop(t, q) // harmless
@@ -239,7 +257,9 @@ func TestBatcherIsBounded(t *testing.T) {
 	}
 }
 
-func TestOptionsSayWhatIsMissing(t *testing.T) {
+func TestOptionsSayWhatIsMissing(t *testing.T) { onBoth(t, testOptionsSayWhatIsMissing) }
+
+func testOptionsSayWhatIsMissing(t *testing.T) {
 	s := tempStore(t)
 	run := func(context.Context, Turn) (Outcome, error) { return Outcome{}, nil }
 	incomplete := allRunners(run)

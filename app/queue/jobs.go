@@ -82,7 +82,7 @@ func (q *Queue) ensure(ctx context.Context, tx *sql.Tx, jobs []wanted) (running 
 			running[args.Key] = true
 		case res.UniqueSkippedAsDuplicate && res.Job.ScheduledAt.After(begin),
 			!res.UniqueSkippedAsDuplicate && res.Job.State == rivertype.JobStateScheduled && begin.Sub(now) <= nearby:
-			if err := moveJob(ctx, tx, res.Job.ID, begin, now); err != nil {
+			if err := q.moveJob(ctx, tx, res.Job.ID, begin, now); err != nil {
 				return nil, err
 			}
 		}
@@ -98,22 +98,24 @@ func later(a, b time.Time) time.Time {
 }
 
 // moveJob sets when an open job that is not running begins.
-func moveJob(ctx context.Context, tx *sql.Tx, id int64, at, now time.Time) error {
+func (q *Queue) moveJob(ctx context.Context, tx *sql.Tx, id int64, at, now time.Time) error {
 	state := rivertype.JobStateScheduled
 	if at.Sub(now) <= nearby {
 		state = rivertype.JobStateAvailable
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE river_job SET state = $1, scheduled_at = $2
-WHERE id = $3 AND state IN ('available', 'scheduled', 'retryable', 'pending')`, string(state), riverTime(at), id)
+WHERE id = $3 AND state IN ('available', 'scheduled', 'retryable', 'pending')`, string(state), q.riverTime(at), id)
 	if err != nil {
 		return fmt.Errorf("move job %d: %w", id, err)
 	}
 	return nil
 }
 
-// riverTime writes a time as River does in SQLite, where times are compared as
-// text.
-func riverTime(t time.Time) string {
+// riverTime is a time as River writes it: in SQLite, times are compared as text.
+func (q *Queue) riverTime(t time.Time) any {
+	if q.store.Postgres() {
+		return t.UTC()
+	}
 	return t.UTC().Round(time.Millisecond).Format("2006-01-02 15:04:05.000")
 }
 

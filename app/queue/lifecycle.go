@@ -34,7 +34,9 @@ type Options struct {
 	// contexts: DefaultStopGrace.
 	StopGrace time.Duration
 	// ClientID names this process among those that share a database:
-	// DefaultClientID. It must stay the same over restarts.
+	// DefaultClientID. Where it stays the same over restarts, the work of a killed
+	// process is taken over by its next life at once, else by others within half a
+	// minute.
 	ClientID string
 	// MaxAttempts is how often a turn is tried in quick succession, for about an
 	// hour and a quarter by default: DefaultMaxAttempts. After these it is tried
@@ -118,6 +120,7 @@ type Queue struct {
 	maxAttempts int
 	pauses      []time.Duration
 	latePause   time.Duration
+	member      *membership
 }
 
 // New returns a queue that accepts deliveries at once, and works them after
@@ -129,7 +132,7 @@ func New(opts Options) (*Queue, error) {
 	opts = opts.withDefaults()
 	q := &Queue{
 		store: opts.Store, runners: opts.Runners, logger: opts.Logger, bell: newBell(), settled: newSettled(), openStates: openStates(),
-		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff, latePause: latePause,
+		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff, latePause: latePause, member: newMembership(opts.ClientID),
 	}
 	q.intake = newBatcher(maxBatch, q.commitDeliveries)
 	q.turns = newBatcher(maxSteps, q.commitSteps)
@@ -141,7 +144,7 @@ func New(opts Options) (*Queue, error) {
 	if err := river.AddWorkerSafely(workers, &sweeper{store: opts.Store, retention: opts.Retention, logger: opts.Logger}); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
-	client, err := river.NewClient(newDriver(opts.Store.DB(), q.bell, q.settled), riverConfig(opts, workers, q))
+	client, err := river.NewClient(newDriver(opts.Store, q.bell, q.settled, q.member.disowned), riverConfig(opts, workers, q))
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
@@ -175,11 +178,7 @@ func riverConfig(opts Options, workers *river.Workers, q *Queue) *river.Config {
 // every subject that waits has a job, and begins to work. The context bounds the
 // start only; Stop ends the work.
 func (q *Queue) Start(ctx context.Context) error {
-	var reclaimed int64
-	err := q.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		reclaimed, err = q.reclaim(ctx, tx)
-		return err
-	})
+	reclaimed, err := q.takeOver(ctx)
 	if err != nil {
 		return fmt.Errorf("start the queue: %w", err)
 	}
@@ -193,6 +192,18 @@ func (q *Queue) Start(ctx context.Context) error {
 		return fmt.Errorf("start the queue: %w", err)
 	}
 	return nil
+}
+
+// takeOver reclaims what a former life of this process left running.
+func (q *Queue) takeOver(ctx context.Context) (reclaimed int64, err error) {
+	if q.store.Postgres() {
+		return q.join(ctx)
+	}
+	err = q.store.Tx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		reclaimed, err = q.reclaim(ctx, tx)
+		return err
+	})
+	return reclaimed, err
 }
 
 // ensureOpen gives a job to each subject that waits and has none. There should
@@ -227,10 +238,11 @@ func (q *Queue) Stop(ctx context.Context) error {
 	if err := q.intake.close(ctx); err != nil {
 		return fmt.Errorf("stop the queue: %w", err)
 	}
-	if err := q.client.Stop(ctx); err != nil {
-		return fmt.Errorf("stop the queue: %w", err)
+	err := q.client.Stop(ctx)
+	if err != nil {
+		err = fmt.Errorf("stop the queue: %w", err)
 	}
-	return nil
+	return errors.Join(err, q.leave(ctx))
 }
 
 // giveUp is the number of attempts after which only an event helps.

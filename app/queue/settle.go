@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/handlers"
 	"github.com/countersign/countersign/review/forge"
 )
 
@@ -121,7 +122,15 @@ func askedToWait(err error, now time.Time) (until time.Time, limited bool) {
 // settle ends the turn's job in one transaction with what change makes of the
 // subject's row, with the wakes and with the jobs that follow.
 func (q *Queue) settle(ctx context.Context, t *turn, wakes []Wake, change func(context.Context, *sql.Tx, *store.SubjectState) error) error {
+	subjects := []handlers.Subject{t.state.Subject}
+	for _, w := range wakes {
+		subjects = append(subjects, w.Subject)
+	}
 	err := q.inStep(ctx, func(ctx context.Context, tx *sql.Tx) ([]wanted, error) {
+		// Subjects before jobs, as whoever accepts a delivery takes them.
+		if err := q.store.TakeSubjects(ctx, tx, subjects...); err != nil {
+			return nil, err
+		}
 		if err := q.complete(ctx, tx, t.job); err != nil {
 			return nil, err
 		}

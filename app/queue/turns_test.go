@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,7 +51,9 @@ func (w *witness) leave(turn Turn, succeeded bool) {
 
 // TestNoLostWakeUp sends thousands of events at random to subjects whose turns
 // take varying times, fail, panic and wake each other.
-func TestNoLostWakeUp(t *testing.T) {
+func TestNoLostWakeUp(t *testing.T) { onBoth(t, testNoLostWakeUp) }
+
+func testNoLostWakeUp(t *testing.T) {
 	const subjects, senders, each = 12, 8, 250
 	w := newWitness(t)
 	run := func(_ context.Context, turn Turn) (out Outcome, err error) {
@@ -105,7 +107,9 @@ func TestNoLostWakeUp(t *testing.T) {
 	}
 }
 
-func TestDebounce(t *testing.T) {
+func TestDebounce(t *testing.T) { onBoth(t, testDebounce) }
+
+func testDebounce(t *testing.T) {
 	const delay = 200 * time.Millisecond
 	began := make(chan time.Time, 10)
 	run := func(_ context.Context, turn Turn) (Outcome, error) {
@@ -133,7 +137,9 @@ func TestDebounce(t *testing.T) {
 	}
 }
 
-func TestUrgentEventOverridesDebounce(t *testing.T) {
+func TestUrgentEventOverridesDebounce(t *testing.T) { onBoth(t, testUrgentEventOverridesDebounce) }
+
+func testUrgentEventOverridesDebounce(t *testing.T) {
 	began := make(chan Turn, 10)
 	run := func(_ context.Context, turn Turn) (Outcome, error) {
 		if turn.Subject.Kind == handlers.SubjectHead {
@@ -160,7 +166,9 @@ func TestUrgentEventOverridesDebounce(t *testing.T) {
 	}
 }
 
-func TestWakeDuringTheTurnIsNotLost(t *testing.T) {
+func TestWakeDuringTheTurnIsNotLost(t *testing.T) { onBoth(t, testWakeDuringTheTurnIsNotLost) }
+
+func testWakeDuringTheTurnIsNotLost(t *testing.T) {
 	inPull, finish := make(chan Turn, 10), make(chan struct{}, 10)
 	run := func(_ context.Context, turn Turn) (Outcome, error) {
 		if turn.Subject.Kind == handlers.SubjectHead {
@@ -185,7 +193,9 @@ func TestWakeDuringTheTurnIsNotLost(t *testing.T) {
 	until(t, "the pull is idle", isIdle(t, q.store, pull(7).Key))
 }
 
-func TestSettleHoldsBackEvents(t *testing.T) {
+func TestSettleHoldsBackEvents(t *testing.T) { onBoth(t, testSettleHoldsBackEvents) }
+
+func testSettleHoldsBackEvents(t *testing.T) {
 	const settle = 250 * time.Millisecond
 	ended := make(chan time.Time, 10)
 	q := startQueue(t, Options{Runners: allRunners(func(context.Context, Turn) (Outcome, error) {
@@ -207,7 +217,9 @@ func TestSettleHoldsBackEvents(t *testing.T) {
 	}
 }
 
-func TestRecheckRunsWithoutAnEvent(t *testing.T) {
+func TestRecheckRunsWithoutAnEvent(t *testing.T) { onBoth(t, testRecheckRunsWithoutAnEvent) }
+
+func testRecheckRunsWithoutAnEvent(t *testing.T) {
 	turns := make(chan Turn, 10)
 	var n atomic.Int64
 	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
@@ -235,7 +247,9 @@ func TestRecheckRunsWithoutAnEvent(t *testing.T) {
 	}
 }
 
-func TestNewerSeesWhatCameDuringTheTurn(t *testing.T) {
+func TestNewerSeesWhatCameDuringTheTurn(t *testing.T) { onBoth(t, testNewerSeesWhatCameDuringTheTurn) }
+
+func testNewerSeesWhatCameDuringTheTurn(t *testing.T) {
 	turns, ask := make(chan Turn, 10), make(chan struct{})
 	q := startQueue(t, Options{Runners: allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
 		turns <- turn
@@ -263,8 +277,10 @@ func TestNewerSeesWhatCameDuringTheTurn(t *testing.T) {
 	close(ask)
 }
 
-func TestStopGivesRunningTurnsBack(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), "countersign.db"))
+func TestStopGivesRunningTurnsBack(t *testing.T) { onBoth(t, testStopGivesRunningTurnsBack) }
+
+func testStopGivesRunningTurnsBack(t *testing.T) {
+	s := tempStore(t)
 	running := make(chan Turn, 10)
 	q := startQueue(t, Options{Store: s, StopGrace: 20 * time.Millisecond, Runners: allRunners(func(ctx context.Context, turn Turn) (Outcome, error) {
 		running <- turn
@@ -288,6 +304,10 @@ func TestStopGivesRunningTurnsBack(t *testing.T) {
 }
 
 func TestCase076_RunningJobOfADeadProcessIsTakenOver(t *testing.T) {
+	onBoth(t, testCase076_RunningJobOfADeadProcessIsTakenOver)
+}
+
+func testCase076_RunningJobOfADeadProcessIsTakenOver(t *testing.T) {
 	s := tempStore(t)
 	turns := make(chan Turn, 10)
 	runners := allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
@@ -311,6 +331,10 @@ func TestCase076_RunningJobOfADeadProcessIsTakenOver(t *testing.T) {
 
 // The turns of a dead process had begun before those that only waited.
 func TestReclaimedJobComesBeforeYoungerOnes(t *testing.T) {
+	onBoth(t, testReclaimedJobComesBeforeYoungerOnes)
+}
+
+func testReclaimedJobComesBeforeYoungerOnes(t *testing.T) {
 	s := tempStore(t)
 	keys := make(chan string, 10)
 	runners := allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
@@ -334,6 +358,10 @@ func TestReclaimedJobComesBeforeYoungerOnes(t *testing.T) {
 }
 
 func TestStartRepairsSubjectsWithoutAJob(t *testing.T) {
+	onBoth(t, testStartRepairsSubjectsWithoutAJob)
+}
+
+func testStartRepairsSubjectsWithoutAJob(t *testing.T) {
 	s := tempStore(t)
 	turns := make(chan Turn, 10)
 	runners := allRunners(func(_ context.Context, turn Turn) (Outcome, error) {
@@ -352,6 +380,9 @@ func TestStartRepairsSubjectsWithoutAJob(t *testing.T) {
 
 func exec(t *testing.T, s *store.Store, query string) {
 	t.Helper()
+	if s.Postgres() { // a running job is somebody's there
+		query = strings.Replace(query, "SET state = 'running'", "SET state = 'running', attempted_by = ARRAY['"+DefaultClientID+"']", 1)
+	}
 	if _, err := s.DB().ExecContext(context.Background(), query); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

@@ -24,11 +24,29 @@ type worker struct {
 // an error only when the database failed or the process is stopping; what the
 // runner returns is settled in the same commit as the job.
 func (w *worker) Work(ctx context.Context, job *river.Job[subjectArgs]) error {
+	leased := w.q.member.begin(job.ID)
+	defer w.q.member.finish(job.ID)
+	err := w.work(ctx, leased, job)
+	if errors.Is(err, errTaken) {
+		w.q.settled.add(job.ID) // it is not ours to settle
+		w.q.logger.Warn().Str("subject", job.Args.Key).Int64("job", job.ID).Msg("turn left to another replica, which took its job over")
+		return nil
+	}
+	return err
+}
+
+func (w *worker) work(ctx, leased context.Context, job *river.Job[subjectArgs]) error {
 	t, err := w.q.begin(ctx, job)
 	if err != nil || t == nil {
 		return err
 	}
-	out, err := w.q.call(ctx, t)
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(leased, func() { cancel(errTaken) })()
+	out, err := w.q.call(running, t)
+	if w.q.member.disowned(job.ID) {
+		return errTaken
+	}
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		// The process is stopping: River gives the job back without costing an
 		// attempt when it sees the cancellation.
@@ -99,6 +117,13 @@ func (q *Queue) commitSteps(ctx context.Context, steps []*step) error {
 // nor a stop may undo the accounting.
 func (q *Queue) inStep(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) ([]wanted, error)) error {
 	ctx = context.WithoutCancel(ctx)
+	if q.store.Postgres() {
+		// It has as many writers as there are connections, and shares their fsync
+		// by itself.
+		ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+		defer cancel()
+		return q.commitSteps(ctx, []*step{{ctx: ctx, run: f}})
+	}
 	return q.turns.do(ctx, &step{ctx: ctx, run: f})
 }
 
@@ -119,7 +144,7 @@ func (q *Queue) begin(ctx context.Context, job *river.Job[subjectArgs]) (t *turn
 }
 
 func (q *Queue) beginIn(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs]) (*turn, []wanted, error) {
-	st, known, err := q.store.Subject(ctx, tx, job.Args.Key)
+	st, known, err := q.store.TakeSubject(ctx, tx, job.Args.Key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,8 +235,28 @@ func (q *Queue) call(ctx context.Context, t *turn) (out Outcome, err error) {
 
 // complete ends the job in the transaction.
 func (q *Queue) complete(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs]) error {
+	if err := q.stillOurs(ctx, tx, job); err != nil {
+		return err
+	}
 	if _, err := river.JobCompleteTx[*driver](ctx, tx, job); err != nil {
 		return fmt.Errorf("complete job %d: %w", job.ID, err)
+	}
+	return nil
+}
+
+// stillOurs refuses to settle a job that another replica took over, which it then
+// runs as a later attempt.
+func (q *Queue) stillOurs(ctx context.Context, tx *sql.Tx, job *river.Job[subjectArgs]) error {
+	if !q.store.Postgres() {
+		return nil
+	}
+	var one int
+	err := tx.QueryRowContext(ctx, `SELECT 1 FROM river_job WHERE id = $1 AND state = 'running' AND attempt = $2 FOR UPDATE`, job.ID, job.Attempt).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errTaken
+	}
+	if err != nil {
+		return fmt.Errorf("look at job %d: %w", job.ID, err)
 	}
 	return nil
 }

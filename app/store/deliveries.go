@@ -79,7 +79,7 @@ func insertDeliveries(ctx context.Context, tx *sql.Tx, batch []NewDelivery, rows
 	args := make([]any, 0, columns*len(rows))
 	for _, i := range rows {
 		d := batch[i]
-		args = append(args, d.event.GUID, d.event.Event, d.event.Action, string(d.subject.Kind), d.subject.Key, d.event.Repo.ID,
+		args = append(args, d.event.GUID, d.event.Event, storable(d.event.Action), string(d.subject.Kind), d.subject.Key, d.event.Repo.ID,
 			d.event.ReceivedAt.UTC(), d.event.BodySHA256, string(d.hint))
 	}
 	got, err := tx.QueryContext(ctx, `INSERT INTO deliveries

@@ -58,7 +58,9 @@ func pendingGUIDs(tb testing.TB, s *Store, key string, seen map[int64]bool, limi
 	return guids
 }
 
-func TestCase051_DeliveryIsStoredOnce(t *testing.T) {
+func TestCase051_DeliveryIsStoredOnce(t *testing.T) { onBoth(t, testCase051_DeliveryIsStoredOnce) }
+
+func testCase051_DeliveryIsStoredOnce(t *testing.T) {
 	s, now, repo := newSpineStore(t, nil), time.Now(), handlers.RepoSubject(1)
 	a, b, c := newDelivery(t, s, "a", repo, now, "1"), newDelivery(t, s, "b", repo, now, "2"), newDelivery(t, s, "c", repo, now, "3")
 	if got := saveDeliveries(t, s, a, b, a); !slices.Equal(got, []int{0, 1}) {
@@ -75,7 +77,9 @@ func TestCase051_DeliveryIsStoredOnce(t *testing.T) {
 	}
 }
 
-func TestPayloadComesBack(t *testing.T) {
+func TestPayloadComesBack(t *testing.T) { onBoth(t, testPayloadComesBack) }
+
+func testPayloadComesBack(t *testing.T) {
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	large := strings.Repeat(`{"a":"b"},`, 300_000)
 	saveDeliveries(t, s, newDelivery(t, s, "empty", handlers.RepoSubject(1), time.Now(), ""), newDelivery(t, s, "large", handlers.RepoSubject(1), time.Now(), large))
@@ -97,7 +101,9 @@ func TestPayloadComesBack(t *testing.T) {
 	}
 }
 
-func TestPendingEvents(t *testing.T) {
+func TestPendingEvents(t *testing.T) { onBoth(t, testPendingEvents) }
+
+func testPendingEvents(t *testing.T) {
 	s, repo := newSpineStore(t, nil), handlers.RepoSubject(1)
 	var batch []NewDelivery
 	for i := range 6 {
@@ -122,7 +128,9 @@ func TestPendingEvents(t *testing.T) {
 	}
 }
 
-func TestMarkRecordedManyAtOnce(t *testing.T) {
+func TestMarkRecordedManyAtOnce(t *testing.T) { onBoth(t, testMarkRecordedManyAtOnce) }
+
+func testMarkRecordedManyAtOnce(t *testing.T) {
 	s, repo := newSpineStore(t, nil), handlers.RepoSubject(1)
 	var batch []NewDelivery
 	var guids []string
@@ -140,6 +148,10 @@ func TestMarkRecordedManyAtOnce(t *testing.T) {
 }
 
 func TestCase056_OlderStateOfAPullDoesNotWin(t *testing.T) {
+	onBoth(t, testCase056_OlderStateOfAPullDoesNotWin)
+}
+
+func testCase056_OlderStateOfAPullDoesNotWin(t *testing.T) {
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	at := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
 	save := func(head string, at time.Time) bool {
@@ -178,7 +190,9 @@ func TestCase056_OlderStateOfAPullDoesNotWin(t *testing.T) {
 	}
 }
 
-func TestCase061_PullsAreFoundByHead(t *testing.T) {
+func TestCase061_PullsAreFoundByHead(t *testing.T) { onBoth(t, testCase061_PullsAreFoundByHead) }
+
+func testCase061_PullsAreFoundByHead(t *testing.T) {
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for i, p := range []struct {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 
-	"github.com/rs/zerolog"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -15,13 +14,13 @@ import (
 // beside the file holds changes that it lacks, it is read as a file that nobody
 // changes. Were that wrong, a reader could miss records, and so it is never assumed
 // of a file that can be opened otherwise.
-func connectForReading(ctx context.Context, path string) (*Store, error) {
-	opts := Options{Path: path, Logger: zerolog.Nop()}
-	s, err := connect(ctx, opts, readOnlyDSN(path))
-	if err == nil || !unwritable(err) || hasChanges(path+"-wal") || hasChanges(path+"-journal") {
+func connectForReading(ctx context.Context, opts Options) (*Store, error) {
+	dsn := readOnlyDSN(opts.Path)
+	s, err := connect(ctx, opts, dsn)
+	if err == nil || !unwritable(err) || hasChanges(opts.Path+"-wal") || hasChanges(opts.Path+"-journal") {
 		return s, err
 	}
-	return connect(ctx, opts, readOnlyDSN(path)+"&immutable=1")
+	return connect(ctx, opts, dsn+"&immutable=1")
 }
 
 // unwritable: SQLite could not make what it needs beside the file.

@@ -30,26 +30,24 @@ func (s *Store) ClaimPublication(ctx context.Context, c publish.Claim) (publish.
 	packed := s.codec.pack(raw)
 	var out publish.Claimed
 	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		p, err := s.publicationRow(ctx, tx, c)
+		if err != nil {
+			return err
+		}
 		if err := putView(ctx, tx, c, packed); err != nil {
 			return fmt.Errorf("store the view of pull request %d: %w", c.View.Pull.Number, err)
 		}
-		out, err = s.claim(ctx, tx, c)
+		out, err = s.claim(ctx, tx, c, p)
 		return err
 	})
 	return out, err
 }
 
-// putView stores the view and takes the pull request's other heads and names out
-// of what their checks say.
+// putView stores the view and takes the pull request's other heads, and on this one
+// the name that rules this one out, out of what their checks say.
 func putView(ctx context.Context, tx *sql.Tx, c publish.Claim, packed []byte) error {
 	now, live := micros(c.Now), c.View.Live()
-	_, err := tx.ExecContext(ctx, `INSERT INTO publications (repo_id, head_sha, name, owner, repo, installation, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (repo_id, head_sha, name) DO NOTHING`,
-		c.Key.RepoID, c.Key.HeadSHA, c.Key.Name, c.Repo.Owner, c.Repo.Name, c.Repo.Installation, now)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO publication_views (repo_id, head_sha, name, pull, live, view, updated_at)
+	_, err := tx.ExecContext(ctx, `INSERT INTO publication_views (repo_id, head_sha, name, pull, live, view, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (repo_id, head_sha, name, pull) DO UPDATE SET live = excluded.live, view = excluded.view, updated_at = excluded.updated_at`,
 		c.Key.RepoID, c.Key.HeadSHA, c.Key.Name, c.View.Pull.Number, live, packed, now)
@@ -57,31 +55,43 @@ func putView(ctx context.Context, tx *sql.Tx, c publish.Claim, packed []byte) er
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE publication_views SET live = FALSE
-		WHERE repo_id = $1 AND pull = $2 AND live AND NOT (head_sha = $3 AND name = $4)`,
-		c.Key.RepoID, c.View.Pull.Number, c.Key.HeadSHA, c.Key.Name)
+		WHERE repo_id = $1 AND pull = $2 AND live AND (head_sha <> $3 OR name = $4)`,
+		c.Key.RepoID, c.View.Pull.Number, c.Key.HeadSHA, publish.Rival(c.Key.Name))
 	return err
 }
 
-func (s *Store) claim(ctx context.Context, tx *sql.Tx, c publish.Claim) (publish.Claimed, error) {
+// publicationRow takes the key's row, making it first where there is none: views
+// and claims of one key come one after another.
+func (s *Store) publicationRow(ctx context.Context, tx *sql.Tx, c publish.Claim) (publish.Publication, error) {
 	key := c.Key
-	rows, err := tx.QueryContext(ctx, `SELECT `+publicationColumns+` FROM publications p WHERE p.repo_id = $1 AND p.head_sha = $2 AND p.name = $3`, key.RepoID, key.HeadSHA, key.Name)
+	_, err := tx.ExecContext(ctx, `INSERT INTO publications (repo_id, head_sha, name, owner, repo, installation, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (repo_id, head_sha, name) DO NOTHING`,
+		key.RepoID, key.HeadSHA, key.Name, c.Repo.Owner, c.Repo.Name, c.Repo.Installation, micros(c.Now))
 	if err != nil {
-		return publish.Claimed{}, err
+		return publish.Publication{}, err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT `+publicationColumns+` FROM publications p WHERE p.repo_id = $1 AND p.head_sha = $2 AND p.name = $3`+s.forUpdate(), key.RepoID, key.HeadSHA, key.Name)
+	if err != nil {
+		return publish.Publication{}, err
 	}
 	list, err := scanPublications(rows)
 	if err != nil {
-		return publish.Claimed{}, err
+		return publish.Publication{}, err
 	}
 	if len(list) != 1 {
-		return publish.Claimed{}, fmt.Errorf("claim %s on %s: its row is gone", key.Name, key.HeadSHA)
+		return publish.Publication{}, fmt.Errorf("claim %s on %s: its row is gone", key.Name, key.HeadSHA)
 	}
-	p := list[0]
+	return list[0], nil
+}
+
+func (s *Store) claim(ctx context.Context, tx *sql.Tx, c publish.Claim, p publish.Publication) (publish.Claimed, error) {
+	key := c.Key
 	if p.Owner != "" && p.Owner != c.Owner && p.LeaseUntil.After(c.Now) {
 		return publish.Claimed{Publication: p}, nil
 	}
 	p.Owner, p.LeaseUntil = c.Owner, fromMicros(micros(c.Until))
 	p.Fence++
-	_, err = tx.ExecContext(ctx, `UPDATE publications SET lease_owner = $1, lease_until = $2, fence = $3 WHERE repo_id = $4 AND head_sha = $5 AND name = $6`,
+	_, err := tx.ExecContext(ctx, `UPDATE publications SET lease_owner = $1, lease_until = $2, fence = $3 WHERE repo_id = $4 AND head_sha = $5 AND name = $6`,
 		p.Owner, micros(p.LeaseUntil), p.Fence, key.RepoID, key.HeadSHA, key.Name)
 	if err != nil {
 		return publish.Claimed{}, err

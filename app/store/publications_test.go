@@ -51,7 +51,9 @@ func claim(t *testing.T, s *Store, owner string, now time.Time, name string, v p
 	return c
 }
 
-func TestPublicationRoundTrip(t *testing.T) {
+func TestPublicationRoundTrip(t *testing.T) { onBoth(t, testPublicationRoundTrip) }
+
+func testPublicationRoundTrip(t *testing.T) {
 	s := openTrail(t)
 	v := pubView(7, pubHeadA, publish.StateInProgress)
 	got := claim(t, s, "one", pubClock(), publish.CheckName, v)
@@ -85,7 +87,9 @@ func TestPublicationRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPublicationClaims(t *testing.T) {
+func TestPublicationClaims(t *testing.T) { onBoth(t, testPublicationClaims) }
+
+func testPublicationClaims(t *testing.T) {
 	s := openTrail(t)
 	v := pubView(7, pubHeadA, publish.StateInProgress)
 	first := claim(t, s, "one", pubClock(), publish.CheckName, v)
@@ -124,6 +128,10 @@ func pulls(views []publish.View) string {
 }
 
 func TestPublicationViewsFollowTheirPullRequest(t *testing.T) {
+	onBoth(t, testPublicationViewsFollowTheirPullRequest)
+}
+
+func testPublicationViewsFollowTheirPullRequest(t *testing.T) {
 	s := openTrail(t)
 	steps := []struct {
 		name  string
@@ -180,7 +188,9 @@ func TestPublicationFromBeforeAnnotations(t *testing.T) {
 
 // More pull requests on one head than a check can speak for: it still speaks for
 // the one at hand and for the worst.
-func TestPublicationViewsBeyondTheBound(t *testing.T) {
+func TestPublicationViewsBeyondTheBound(t *testing.T) { onBoth(t, testPublicationViewsBeyondTheBound) }
+
+func testPublicationViewsBeyondTheBound(t *testing.T) {
 	s := openTrail(t)
 	const worst, last = maxJoinedViews + 40, maxJoinedViews + 60
 	for n := 1; n <= last; n++ {
@@ -193,7 +203,12 @@ func TestPublicationViewsBeyondTheBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return putView(ctx, tx, c, s.codec.pack(raw)) })
+		err = s.Tx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := s.publicationRow(ctx, tx, c); err != nil {
+				return err
+			}
+			return putView(ctx, tx, c, s.codec.pack(raw))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +228,9 @@ func TestPublicationViewsBeyondTheBound(t *testing.T) {
 	}
 }
 
-func TestOpenAndStalePublications(t *testing.T) {
+func TestOpenAndStalePublications(t *testing.T) { onBoth(t, testOpenAndStalePublications) }
+
+func testOpenAndStalePublications(t *testing.T) {
 	s := openTrail(t)
 	save := func(head string, at time.Time, change func(*publish.Publication)) {
 		t.Helper()
@@ -283,7 +300,9 @@ func (f *pubForge) OwnChecks(context.Context, forge.Repo, string, string) ([]for
 
 // Two processes publish for four pull requests on one head: one check run, one
 // writer at a time, and in the end the worst of the four.
-func TestPublishersShareTheDatabase(t *testing.T) {
+func TestPublishersShareTheDatabase(t *testing.T) { onBoth(t, testPublishersShareTheDatabase) }
+
+func testPublishersShareTheDatabase(t *testing.T) {
 	s := openTrail(t)
 	f := &pubForge{}
 	var publishers []*publish.Publisher

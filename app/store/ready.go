@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 )
 
@@ -89,6 +90,8 @@ func (s *Store) DeliveriesWaiting(ctx context.Context) (n int64, first time.Time
 // IsFault reports whether an error is the database's own: that it did not
 // answer or refused, not that a caller gave up.
 func IsFault(err error) bool {
-	var ours *sqlite.Error
-	return errors.As(err, &ours) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone)
+	var embedded *sqlite.Error
+	var refused *pgconn.PgError
+	var unreached *pgconn.ConnectError
+	return errors.As(err, &embedded) || errors.As(err, &refused) || errors.As(err, &unreached) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone)
 }

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +125,7 @@ func (s *Store) Head(ctx context.Context, repoID int64, sha string, now time.Tim
 	if err != nil {
 		return h, fmt.Errorf("read head %s: %w", sha, err)
 	}
-	h.FirstCheck = first.Time
+	h.SeenAt, h.FirstCheck = h.SeenAt.UTC(), fromNull(first)
 	if err := json.Unmarshal([]byte(checks), &h.Rows); err != nil {
 		return h, fmt.Errorf("read the checks of head %s: %w", sha, err)
 	}
@@ -188,6 +190,11 @@ func (s *Store) LearnSources(ctx context.Context, repoID int64, sources []sessio
 	now := s.Now()
 	var q strings.Builder
 	var args []any
+	// In one order for everyone, as RaiseSubjects.
+	sources = slices.Clone(sources)
+	slices.SortFunc(sources, func(a, b session.Source) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.AppID, b.AppID), strings.Compare(a.Workflow, b.Workflow))
+	})
 	for _, x := range sources {
 		at, known := seen[x]
 		if now.Sub(at) < sourceAge || !known && len(seen) >= maxSources {
@@ -198,17 +205,25 @@ func (s *Store) LearnSources(ctx context.Context, repoID int64, sources []sessio
 			q.WriteString(", ")
 		}
 		writePlaceholders(&q, len(args)+1, 5)
-		args = append(args, repoID, x.Name, x.AppID, x.Workflow, now)
+		args = append(args, repoID, storable(x.Name), x.AppID, storable(x.Workflow), now)
 	}
 	if len(args) == 0 {
 		return nil
 	}
-	if _, err := s.db.ExecContext(ctx, `INSERT INTO check_sources (repo_id, name, app_id, workflow, seen_at) VALUES `+q.String()+`
-		ON CONFLICT (repo_id, name, app_id, workflow) DO UPDATE SET seen_at = excluded.seen_at`, args...); err != nil {
+	err = s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO check_sources (repo_id, name, app_id, workflow, seen_at) VALUES `+q.String()+`
+		ON CONFLICT (repo_id, name, app_id, workflow) DO UPDATE SET seen_at = excluded.seen_at`, args...)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("learn check sources: %w", err)
 	}
 	return nil
 }
+
+// storable is a text from outside as PostgreSQL takes it: without the character
+// that it refuses. The name of a check with one in it is nobody's required check.
+func storable(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
 
 // FailedPulls implements session.Store.
 func (s *Store) FailedPulls(ctx context.Context, installation int64, limit int) (out []forge.PullRef, err error) {

@@ -3,9 +3,15 @@
 // publications. It owns the SQL and the migrations and nothing else: it must
 // not know what a record means, decide anything, or call anything outside.
 //
-// One process writes to one SQLite file over one connection. A transaction
-// therefore holds up everyone else: pass the *sql.Tx down, make no network call
-// inside one, and close rows before the next query.
+// The database is an embedded SQLite file or a PostgreSQL, with the same tables and
+// almost everywhere the same statements; a suite of tests holds both to the same
+// behaviour.
+//
+// On SQLite, one process writes over one connection. A transaction therefore holds
+// up everyone else: pass the *sql.Tx down, make no network call inside one, and
+// close rows before the next query. On PostgreSQL, many processes write at once:
+// whoever reads a row in order to change it takes it first (forUpdate, takeName), and
+// a transaction that lost a race runs again.
 package store
 
 import (
@@ -15,12 +21,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 )
 
 // Options say where the database is.
 type Options struct {
-	// Path is the database file; its folder must exist and be writable.
+	// URL names a PostgreSQL; empty: Path is used.
+	URL string
+	// Connections bounds the connections to PostgreSQL: DefaultConnections.
+	Connections int
+	// Path is the file of the embedded database; its folder must exist and be
+	// writable.
 	Path string
 	// Logger receives what migrations did. The zero value says nothing.
 	Logger zerolog.Logger
@@ -33,13 +45,24 @@ type Store struct {
 	db     *sql.DB
 	now    func() time.Time
 	logger zerolog.Logger
-	lock   *fileLock // nil when read-only
+	pool   *pgxpool.Pool // nil on SQLite
+	lock   *fileLock     // nil when read-only and on PostgreSQL
 	codec  codec
 }
 
-// Open locks the database file against other processes, opens it and brings it
-// to the current schema. The errors say what to do about them.
+// Open opens the database and brings it to the current schema; a database file is
+// locked against other processes. The errors say what to do about them.
 func Open(ctx context.Context, opts Options) (*Store, error) {
+	if opts.URL != "" {
+		s, err := openPostgres(ctx, opts, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.exclusively(ctx, s.migrate); err != nil {
+			return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), s.Close())
+		}
+		return s, nil
+	}
 	if err := checkFile(opts.Path); err != nil {
 		return nil, err
 	}
@@ -66,23 +89,30 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a database for reading, also while another process serves
-// from it. It never writes, migrates or waits for the lock.
-func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
-	if err := mustExist(path); err != nil {
-		return nil, err
-	}
-	s, err := connectForReading(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	var tables int
-	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'trail'`).Scan(&tables)
-	if err == nil && tables == 0 {
-		err = errors.New("it is not a Countersign database, or nothing was ever started on it; name another file")
+// OpenReadOnly opens a database for reading, also while others serve from it. It
+// never writes, migrates or waits for the lock.
+func OpenReadOnly(ctx context.Context, opts Options) (s *Store, err error) {
+	opts.Logger = zerolog.Nop()
+	where, tables := opts.Path, `SELECT count(*) FROM sqlite_master WHERE name = 'trail'`
+	if opts.URL != "" {
+		where, tables = "behind DATABASE_URL", `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'trail'`
+		s, err = openPostgres(ctx, opts, true)
+	} else if err = mustExist(opts.Path); err == nil {
+		s, err = connectForReading(ctx, opts)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s for reading: %w", path, err), s.Close())
+		return nil, err
+	}
+	var n int
+	err = s.db.QueryRowContext(ctx, tables).Scan(&n)
+	if err == nil && n == 0 {
+		err = errors.New("it is not a Countersign database, or nothing was ever started on it; name another one")
+	}
+	if err == nil {
+		err = s.refuseNewer(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s for reading: %w", where, err), s.Close())
 	}
 	return s, nil
 }
@@ -121,9 +151,22 @@ func probe(ctx context.Context, db *sql.DB) error {
 }
 
 // Tx runs f in one transaction: committed when f returns nil, rolled back
-// otherwise. f must use the transaction it is given for every query, since the
-// pool has no other connection.
+// otherwise. f must use the transaction it is given for every query, and set what it
+// returns from nothing each time: a transaction that lost a race against another
+// process is rolled back and f runs again.
 func (s *Store) Tx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	for try := 0; ; try++ {
+		err := s.txOnce(ctx, f)
+		if !lostRace(err) || try+1 >= maxTxTries {
+			return err
+		}
+		if perr := pauseTx(ctx, try); perr != nil {
+			return errors.Join(err, perr)
+		}
+	}
+}
+
+func (s *Store) txOnce(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
@@ -148,6 +191,9 @@ func (s *Store) Now() time.Time { return s.now().UTC() }
 // is harmless.
 func (s *Store) Close() error {
 	err := s.db.Close()
+	if s.pool != nil {
+		s.pool.Close()
+	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.release())
 	}

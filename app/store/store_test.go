@@ -13,10 +13,13 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// newStore opens a store in a folder of its own whose clock the test sets.
+// newSpineStore opens a store on a database of its own whose clock the test sets.
 func newSpineStore(tb testing.TB, now *time.Time) *Store {
 	tb.Helper()
 	opts := Options{Path: filepath.Join(tb.TempDir(), "countersign.db"), Logger: zerolog.Nop()}
+	if onPostgres(tb) {
+		opts.URL = postgres.Database(tb)
+	}
 	if now != nil {
 		opts.Now = func() time.Time { return *now }
 	}
@@ -91,7 +94,7 @@ func TestSecondProcessIsRefused(t *testing.T) {
 func TestReadOnlyWhileServed(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "countersign.db")
-	if _, err := OpenReadOnly(ctx, path); err == nil || !strings.Contains(err.Error(), "for reading") {
+	if _, err := OpenReadOnly(ctx, Options{Path: path}); err == nil || !strings.Contains(err.Error(), "for reading") {
 		t.Errorf("a file that is not there: got %v", err)
 	}
 	s, err := Open(ctx, Options{Path: path, Logger: zerolog.Nop()})
@@ -99,7 +102,7 @@ func TestReadOnlyWhileServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // the test is over
-	r, err := OpenReadOnly(ctx, path)
+	r, err := OpenReadOnly(ctx, Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +150,9 @@ func TestPathsAreNotURLs(t *testing.T) {
 	}
 }
 
-func TestTxIsAllOrNothing(t *testing.T) {
+func TestTxIsAllOrNothing(t *testing.T) { onBoth(t, testTxIsAllOrNothing) }
+
+func testTxIsAllOrNothing(t *testing.T) {
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	failed := errors.New("failed on purpose")
 	put := func(err error) func(context.Context, *sql.Tx) error {
@@ -172,7 +177,9 @@ func TestTxIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestMigrationsRunTwice(t *testing.T) {
+func TestMigrationsRunTwice(t *testing.T) { onBoth(t, testMigrationsRunTwice) }
+
+func testMigrationsRunTwice(t *testing.T) {
 	s := newSpineStore(t, nil)
 	if err := s.migrate(context.Background()); err != nil {
 		t.Errorf("again: %v", err)
@@ -204,7 +211,7 @@ func TestOpenReadOnlyTellsWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{empty: "not a Countersign database", damaged: "restore a backup"} {
-		s, err := OpenReadOnly(t.Context(), path)
+		s, err := OpenReadOnly(t.Context(), Options{Path: path})
 		if err == nil {
 			t.Errorf("%s: opened, %v", path, s.Close())
 			continue

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign/countersign/handlers"
@@ -55,7 +58,10 @@ func (s *Store) RaiseSubjects(ctx context.Context, tx *sql.Tx, counts map[handle
 	const columns = 5
 	args := make([]any, 0, columns*len(counts)+1)
 	now := s.Now()
-	for subject, n := range counts {
+	// In the order of their keys: two commits that take the same rows in different
+	// orders would wait for each other.
+	for _, subject := range slices.SortedFunc(maps.Keys(counts), func(a, b handlers.Subject) int { return strings.Compare(a.Key, b.Key) }) {
+		n := counts[subject]
 		args = append(args, subject.Key, string(subject.Kind), n, n, now)
 	}
 	args = append(args, tired)
@@ -73,6 +79,9 @@ RETURNING %s`, tuples(len(counts), columns), len(args), subjectColumns), args...
 // whether a turn of the subject is under way, which may have missed its cause.
 // tired is that of RaiseSubjects.
 func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Subject, notBefore time.Time, running bool, tired int) (SubjectState, error) {
+	if err := s.TakeSubjects(ctx, tx, subject); err != nil {
+		return SubjectState{}, err
+	}
 	st, ok, err := s.Subject(ctx, tx, subject.Key)
 	if err != nil {
 		return SubjectState{}, err
@@ -99,6 +108,30 @@ func (s *Store) WakeSubject(ctx context.Context, tx *sql.Tx, subject handlers.Su
 	return st, s.SaveSubject(ctx, tx, st)
 }
 
+// TakeSubjects makes the transaction the only one that changes these subjects, until
+// it ends; on PostgreSQL their rows are made where there are none. Whoever reads a
+// row in order to write it takes it first, and all that it will need at once: rows
+// taken one by one in different orders are a deadlock.
+func (s *Store) TakeSubjects(ctx context.Context, tx *sql.Tx, subjects ...handlers.Subject) error {
+	if !s.Postgres() {
+		return nil
+	}
+	sorted := slices.SortedFunc(slices.Values(subjects), func(a, b handlers.Subject) int { return strings.Compare(a.Key, b.Key) })
+	for _, subject := range slices.CompactFunc(sorted, func(a, b handlers.Subject) bool { return a.Key == b.Key }) {
+		// An update of nothing takes the row as well as an insertion does.
+		if _, err := tx.ExecContext(ctx, `INSERT INTO subjects (key, kind, updated_at) VALUES ($1, $2, $3)
+ON CONFLICT (key) DO UPDATE SET kind = subjects.kind`, subject.Key, string(subject.Kind), s.Now()); err != nil {
+			return fmt.Errorf("take subject %s: %w", subject.Key, err)
+		}
+	}
+	return nil
+}
+
+// TakeSubject is Subject for a transaction that will write the row.
+func (s *Store) TakeSubject(ctx context.Context, tx *sql.Tx, key string) (SubjectState, bool, error) {
+	return s.subject(ctx, tx, key, s.forUpdate())
+}
+
 // SaveSubject writes the whole row.
 func (s *Store) SaveSubject(ctx context.Context, tx *sql.Tx, st SubjectState) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO subjects (`+subjectColumns+`, updated_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
@@ -115,8 +148,11 @@ ON CONFLICT (key) DO UPDATE SET want_gen = excluded.want_gen, urgent_gen = exclu
 
 // Subject reads one row; ok is false when nothing ever happened to it.
 func (s *Store) Subject(ctx context.Context, q Querier, key string) (st SubjectState, ok bool, err error) {
-	row := q.QueryRowContext(ctx, `SELECT `+subjectColumns+` FROM subjects WHERE key = $1`, key)
-	st, err = scanSubject(row)
+	return s.subject(ctx, q, key, "")
+}
+
+func (s *Store) subject(ctx context.Context, q Querier, key, lock string) (st SubjectState, ok bool, err error) {
+	st, err = scanSubject(q.QueryRowContext(ctx, `SELECT `+subjectColumns+` FROM subjects WHERE key = $1`+lock, key))
 	if errors.Is(err, sql.ErrNoRows) {
 		return SubjectState{}, false, nil
 	}

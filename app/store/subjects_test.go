@@ -39,7 +39,9 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func TestRaiseSubjects(t *testing.T) {
+func TestRaiseSubjects(t *testing.T) { onBoth(t, testRaiseSubjects) }
+
+func testRaiseSubjects(t *testing.T) {
 	const giveUp = 12
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	a, b := handlers.RepoSubject(1), handlers.RepoSubject(2)
@@ -76,7 +78,9 @@ func TestRaiseSubjects(t *testing.T) {
 	}
 }
 
-func TestWakeSubject(t *testing.T) {
+func TestWakeSubject(t *testing.T) { onBoth(t, testWakeSubject) }
+
+func testWakeSubject(t *testing.T) {
 	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	ctx, s := context.Background(), newSpineStore(t, &now)
 	in := func(d time.Duration) time.Time { return now.Add(d) }
@@ -121,7 +125,9 @@ func TestWakeSubject(t *testing.T) {
 	}
 }
 
-func TestOpenSubjects(t *testing.T) {
+func TestOpenSubjects(t *testing.T) { onBoth(t, testOpenSubjects) }
+
+func testOpenSubjects(t *testing.T) {
 	ctx, s := context.Background(), newSpineStore(t, nil)
 	err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for key, st := range map[string]SubjectState{

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 )
@@ -52,18 +53,24 @@ type sweepStep struct {
 	wide   bool
 }
 
-func sweepSteps(r Retention, now time.Time) []sweepStep {
+func (s *Store) sweepSteps(r Retention, now time.Time) []sweepStep {
 	before := func(chosen, otherwise time.Duration) time.Time {
 		if chosen <= 0 {
 			chosen = otherwise
 		}
 		return now.Add(-chosen)
 	}
+	// SQLite takes a CROSS JOIN in the order in which it stands, which is by the
+	// payloads here; PostgreSQL plans by itself.
+	join := "CROSS JOIN"
+	if s.Postgres() {
+		join = "JOIN"
+	}
 	deliveries, heads := before(r.Deliveries, DeliveryRetention), before(r.Heads, HeadRetention)
 	return []sweepStep{
 		// Deliveries are numbered nearly in the order of their times: those up to the
 		// newest old one are few once their payloads are gone. The rest waits its turn.
-		{sql: `DELETE FROM delivery_payloads WHERE seq IN (SELECT p.seq FROM delivery_payloads p CROSS JOIN deliveries d ON d.seq = p.seq
+		{sql: `DELETE FROM delivery_payloads WHERE seq IN (SELECT p.seq FROM delivery_payloads p ` + join + ` deliveries d ON d.seq = p.seq
  WHERE p.seq <= (SELECT seq FROM deliveries WHERE received_at < $1 ORDER BY received_at DESC LIMIT 1)
  AND d.received_at < $1 AND d.state = 'recorded' ORDER BY p.seq LIMIT $2)`, before: before(r.Payloads, PayloadRetention)},
 		{sql: `DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries
@@ -96,7 +103,7 @@ func sweepSteps(r Retention, now time.Time) []sweepStep {
 // a time, and less of those that are large, because every other commit waits
 // meanwhile. It goes round until nothing is left or rounds are over.
 func (s *Store) Sweep(ctx context.Context, r Retention, limit, rounds int) (removed int64, err error) {
-	steps := sweepSteps(r, s.Now())
+	steps := s.sweepSteps(r, s.Now())
 	for ; rounds > 0 && len(steps) > 0; rounds-- {
 		var again []sweepStep
 		for _, step := range steps {
@@ -104,11 +111,15 @@ func (s *Store) Sweep(ctx context.Context, r Retention, limit, rounds int) (remo
 			if step.wide {
 				most = max(limit/wideRows, 1)
 			}
-			res, err := s.db.ExecContext(ctx, step.sql, step.before, most)
-			if err != nil {
-				return removed, fmt.Errorf("sweep old rows: %w", err)
-			}
-			n, err := res.RowsAffected()
+			var n int64
+			err := s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+				res, err := tx.ExecContext(ctx, step.sql, step.before, most)
+				if err != nil {
+					return err
+				}
+				n, err = res.RowsAffected()
+				return err
+			})
 			if err != nil {
 				return removed, fmt.Errorf("sweep old rows: %w", err)
 			}

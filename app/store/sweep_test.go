@@ -43,7 +43,7 @@ func (p past) pull(number int, state forge.PullState, days int) {
 func (p past) want(query, want string) {
 	p.t.Helper()
 	var got sql.NullString
-	if err := p.db.QueryRowContext(p.t.Context(), `SELECT group_concat(x, ' ') FROM (`+query+`)`).Scan(&got); err != nil || got.String != want {
+	if err := p.db.QueryRowContext(p.t.Context(), `SELECT string_agg(CAST(x AS TEXT), ' ') FROM (`+query+`) q`).Scan(&got); err != nil || got.String != want {
 		p.t.Errorf("%s: got %q, %v; want %q", query, got.String, err, want)
 	}
 }
@@ -61,7 +61,9 @@ func newPast(t *testing.T) past {
 	return past{newSpineStore(t, &now), t, &now}
 }
 
-func TestSweepDeliveries(t *testing.T) {
+func TestSweepDeliveries(t *testing.T) { onBoth(t, testSweepDeliveries) }
+
+func testSweepDeliveries(t *testing.T) {
 	p := newPast(t)
 	repo, days := handlers.RepoSubject(1), func(n int) time.Time { return p.now.AddDate(0, 0, -n) }
 	// Not quite in the order of their times, as they may be.
@@ -90,7 +92,9 @@ func TestSweepDeliveries(t *testing.T) {
 	p.want(`SELECT number x FROM pulls ORDER BY number`, "1 3")
 }
 
-func TestSweepSessions(t *testing.T) {
+func TestSweepSessions(t *testing.T) { onBoth(t, testSweepSessions) }
+
+func testSweepSessions(t *testing.T) {
 	p := newPast(t)
 	save := func(id string, pull, days int) {
 		t.Helper()
@@ -122,7 +126,9 @@ func TestSweepSessions(t *testing.T) {
 	p.want(`SELECT id x FROM sessions ORDER BY id`, "b1 e1")
 }
 
-func TestSweepHeadsAndSources(t *testing.T) {
+func TestSweepHeadsAndSources(t *testing.T) { onBoth(t, testSweepHeadsAndSources) }
+
+func testSweepHeadsAndSources(t *testing.T) {
 	p := newPast(t)
 	head := func(sha string, days int) {
 		t.Helper()
@@ -156,7 +162,9 @@ func TestSweepHeadsAndSources(t *testing.T) {
 	}
 }
 
-func TestSweepPublications(t *testing.T) {
+func TestSweepPublications(t *testing.T) { onBoth(t, testSweepPublications) }
+
+func testSweepPublications(t *testing.T) {
 	p := newPast(t)
 	save := func(name, head string, pull, days int, status string) {
 		t.Helper()
@@ -198,7 +206,7 @@ func TestSweepPublications(t *testing.T) {
 // nor sort them.
 func TestSweepFindsOldRowsByIndex(t *testing.T) {
 	p := newPast(t)
-	for _, step := range sweepSteps(Retention{}, *p.now) {
+	for _, step := range p.sweepSteps(Retention{}, *p.now) {
 		plan := p.plan(step)
 		if strings.Contains(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH") {
 			t.Errorf("%s\nis done by\n%s", step.sql, plan)
@@ -229,7 +237,9 @@ func (p past) plan(step sweepStep) string {
 }
 
 // Rounds bound a sweep, and large rows go in smaller steps.
-func TestSweepIsBounded(t *testing.T) {
+func TestSweepIsBounded(t *testing.T) { onBoth(t, testSweepIsBounded) }
+
+func testSweepIsBounded(t *testing.T) {
 	p := newPast(t)
 	for i := range 40 {
 		p.ago(100, func(ctx context.Context) error {

@@ -43,9 +43,12 @@ func (s *Store) AppendTrail(ctx context.Context, chain trail.Chain, seal func(la
 }
 
 // AppendTrailTx appends inside the caller's transaction, so that what happened
-// and its record are committed together. The chain table's row serialises
-// appends to one chain.
+// and its record are committed together. Appends to one chain come one after
+// another; seal may be called again, with another end of the chain.
 func (s *Store) AppendTrailTx(ctx context.Context, tx *sql.Tx, chain trail.Chain, seal func(lastSeq int64, lastHash string) ([]trail.Record, error)) ([]trail.Record, error) {
+	if err := s.takeName(ctx, tx, "chain "+string(chain)); err != nil {
+		return nil, err
+	}
 	head := trail.Head{Chain: chain}
 	err := tx.QueryRowContext(ctx, `SELECT seq, hash FROM chains WHERE chain = $1`, string(chain)).Scan(&head.Seq, &head.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

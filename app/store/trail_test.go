@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -19,16 +18,7 @@ import (
 
 func openTrail(t *testing.T) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "trail.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return newSpineStore(t, nil)
 }
 
 func trailClock() time.Time { return time.Date(2026, 11, 30, 18, 0, 0, 123456789, time.UTC) }
@@ -64,7 +54,9 @@ func trailProblems(t *testing.T, s *Store) []trail.Problem {
 	return report.Problems
 }
 
-func TestTrailRoundTrip(t *testing.T) {
+func TestTrailRoundTrip(t *testing.T) { onBoth(t, testTrailRoundTrip) }
+
+func testTrailRoundTrip(t *testing.T) {
 	s := openTrail(t)
 	want := fillTrail(t, s)
 	var got []trail.Record
@@ -83,6 +75,10 @@ func TestTrailRoundTrip(t *testing.T) {
 }
 
 func TestTrailIsReadPageByPageWithoutHoldingTheConnection(t *testing.T) {
+	onBoth(t, testTrailIsReadPageByPageWithoutHoldingTheConnection)
+}
+
+func testTrailIsReadPageByPageWithoutHoldingTheConnection(t *testing.T) {
 	s := openTrail(t)
 	log := trail.NewLog(s, "1", trailClock)
 	drafts := make([]trail.Draft, 200)
@@ -116,7 +112,9 @@ func TestTrailIsReadPageByPageWithoutHoldingTheConnection(t *testing.T) {
 	}
 }
 
-func TestTrailRefusesEveryChange(t *testing.T) {
+func TestTrailRefusesEveryChange(t *testing.T) { onBoth(t, testTrailRefusesEveryChange) }
+
+func testTrailRefusesEveryChange(t *testing.T) {
 	columns := strings.Replace(trailColumns, "id,", "'NEW',", 1)
 	same := func(seq string) string { return strings.Replace(columns, "seq,", seq+",", 1) }
 	statements := []string{
@@ -124,32 +122,44 @@ func TestTrailRefusesEveryChange(t *testing.T) {
 		`UPDATE trail SET actor = 'mallory' WHERE seq = 3`,
 		`DELETE FROM trail WHERE seq = 5`,
 		`DELETE FROM trail`,
-		`INSERT OR REPLACE INTO trail (` + trailColumns + `) SELECT ` + trailColumns + ` FROM trail WHERE seq = 3`,
-		`INSERT OR REPLACE INTO trail (` + trailColumns + `) SELECT ` + columns + ` FROM trail WHERE seq = 3`,
-		`INSERT OR IGNORE INTO trail (` + trailColumns + `) SELECT ` + same("9") + ` FROM trail WHERE seq = 3`,
-		`INSERT OR REPLACE INTO trail (rowid, ` + trailColumns + `) SELECT 2, ` + same("6") + ` FROM trail WHERE seq = 3 AND chain LIKE 'pull:%'`,
-		`INSERT INTO trail (` + trailColumns + `) SELECT ` + trailColumns + ` FROM trail WHERE seq = 3 ON CONFLICT (id) DO UPDATE SET actor = 'mallory'`,
+		`INSERT INTO trail (` + trailColumns + `) SELECT ` + same("9") + ` FROM trail WHERE seq = 3`,
 		`DELETE FROM chains`,
 		`UPDATE chains SET hash = 'feed'`,
 		`UPDATE chains SET seq = seq - 1`,
 		`UPDATE chains SET chain = 'pull:1:1', seq = seq + 1`,
-		`INSERT OR REPLACE INTO chains (chain, seq, hash) VALUES ('repo:42', 9, 'feed')`,
+		`INSERT INTO chains (chain, seq, hash) VALUES ('repo:42', 1, 'feed') ON CONFLICT (chain) DO UPDATE SET hash = excluded.hash, seq = chains.seq`,
 	}
-	for _, pragma := range []string{"PRAGMA recursive_triggers = 1", "PRAGMA recursive_triggers = 0"} {
+	before := []string{`SELECT 1`}
+	if onPostgres(t) {
+		statements = append(statements,
+			`TRUNCATE trail`, `TRUNCATE chains`, `TRUNCATE trail, chains CASCADE`,
+			`INSERT INTO trail (`+trailColumns+`) SELECT `+trailColumns+` FROM trail WHERE seq = 3 ON CONFLICT (id) DO UPDATE SET actor = 'mallory'`,
+			`MERGE INTO trail t USING (SELECT 1) s ON t.seq = 3 WHEN MATCHED THEN DELETE`)
+	} else {
+		before = []string{"PRAGMA recursive_triggers = 1", "PRAGMA recursive_triggers = 0"}
+		statements = append(statements,
+			`INSERT OR REPLACE INTO trail (`+trailColumns+`) SELECT `+trailColumns+` FROM trail WHERE seq = 3`,
+			`INSERT OR REPLACE INTO trail (`+trailColumns+`) SELECT `+columns+` FROM trail WHERE seq = 3`,
+			`INSERT OR IGNORE INTO trail (`+trailColumns+`) SELECT `+same("9")+` FROM trail WHERE seq = 3`,
+			`INSERT OR REPLACE INTO trail (rowid, `+trailColumns+`) SELECT 2, `+same("6")+` FROM trail WHERE seq = 3 AND chain LIKE 'pull:%'`,
+			`INSERT INTO trail (`+trailColumns+`) SELECT `+trailColumns+` FROM trail WHERE seq = 3 ON CONFLICT (id) DO UPDATE SET actor = 'mallory'`,
+			`INSERT OR REPLACE INTO chains (chain, seq, hash) VALUES ('repo:42', 9, 'feed')`)
+	}
+	for _, first := range before {
 		s := openTrail(t)
 		want := fillTrail(t, s)
-		mustExec(t, s, pragma)
+		mustExec(t, s, first)
 		for _, q := range statements {
 			if _, err := s.db.ExecContext(t.Context(), q); err == nil || !strings.Contains(err.Error(), "append-only") {
-				t.Errorf("%s: %s: error = %v, want a refusal", pragma, q, err)
+				t.Errorf("%s: %s: error = %v, want a refusal", first, q, err)
 			}
 		}
 		var n int
 		if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM trail`).Scan(&n); err != nil || n != len(want)+1 {
-			t.Errorf("%s: %d rows, %v, want %d", pragma, n, err, len(want)+1)
+			t.Errorf("%s: %d rows, %v, want %d", first, n, err, len(want)+1)
 		}
 		if p := trailProblems(t, s); len(p) > 0 {
-			t.Errorf("%s: problems %v", pragma, p)
+			t.Errorf("%s: problems %v", first, p)
 		}
 	}
 }
@@ -162,7 +172,9 @@ func mustExec(t *testing.T, s *Store, q string) {
 }
 
 // Whoever can drop triggers can change rows; the chain tells.
-func TestTrailTamperingShows(t *testing.T) {
+func TestTrailTamperingShows(t *testing.T) { onBoth(t, testTrailTamperingShows) }
+
+func testTrailTamperingShows(t *testing.T) {
 	const on = ` WHERE chain = 'pull:42:7' AND seq `
 	tests := []struct{ name, statement, want string }{
 		{"body changed", `UPDATE trail SET body = '{}'` + on + `= 3`, "#3: its contents do not give its hash"},
@@ -181,7 +193,11 @@ func TestTrailTamperingShows(t *testing.T) {
 			s := openTrail(t)
 			fillTrail(t, s)
 			for _, trigger := range []string{"trail_no_update", "trail_no_delete", "trail_only_append", "chains_no_delete", "chains_only_forward"} {
-				mustExec(t, s, `DROP TRIGGER `+trigger)
+				drop := `DROP TRIGGER ` + trigger
+				if table, _, _ := strings.Cut(trigger, "_"); onPostgres(t) {
+					drop += ` ON ` + table
+				}
+				mustExec(t, s, drop)
 			}
 			mustExec(t, s, tt.statement)
 			var found bool
@@ -196,7 +212,9 @@ func TestTrailTamperingShows(t *testing.T) {
 	}
 }
 
-func TestTrailAppendsFromManyWriters(t *testing.T) {
+func TestTrailAppendsFromManyWriters(t *testing.T) { onBoth(t, testTrailAppendsFromManyWriters) }
+
+func testTrailAppendsFromManyWriters(t *testing.T) {
 	s := openTrail(t)
 	logs := []*trail.Log{trail.NewLog(s, "1", trailClock), trail.NewLog(s, "2", trailClock)}
 	var wg sync.WaitGroup
@@ -217,6 +235,10 @@ func TestTrailAppendsFromManyWriters(t *testing.T) {
 }
 
 func TestTrailAppendInsideATransactionThatFails(t *testing.T) {
+	onBoth(t, testTrailAppendInsideATransactionThatFails)
+}
+
+func testTrailAppendInsideATransactionThatFails(t *testing.T) {
 	s := openTrail(t)
 	fillTrail(t, s)
 	log := trail.NewLog(s, "1", trailClock)
@@ -240,7 +262,9 @@ func TestTrailAppendInsideATransactionThatFails(t *testing.T) {
 	}
 }
 
-func TestTrailRefusesASealThatForks(t *testing.T) {
+func TestTrailRefusesASealThatForks(t *testing.T) { onBoth(t, testTrailRefusesASealThatForks) }
+
+func testTrailRefusesASealThatForks(t *testing.T) {
 	s := openTrail(t)
 	fillTrail(t, s)
 	seal := func(int64, string) ([]trail.Record, error) {
@@ -251,7 +275,9 @@ func TestTrailRefusesASealThatForks(t *testing.T) {
 	}
 }
 
-func TestTrailFind(t *testing.T) {
+func TestTrailFind(t *testing.T) { onBoth(t, testTrailFind) }
+
+func testTrailFind(t *testing.T) {
 	s := openTrail(t)
 	fillTrail(t, s)
 	tests := []struct {
@@ -288,7 +314,9 @@ func TestTrailFind(t *testing.T) {
 }
 
 // What a hash covers must come back from the database byte for byte.
-func TestTrailKeepsEveryByte(t *testing.T) {
+func TestTrailKeepsEveryByte(t *testing.T) { onBoth(t, testTrailKeepsEveryByte) }
+
+func testTrailKeepsEveryByte(t *testing.T) {
 	s := openTrail(t)
 	log := trail.NewLog(s, "1", trailClock)
 	rapid.Check(t, func(rt *rapid.T) {

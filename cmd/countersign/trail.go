@@ -133,7 +133,7 @@ func openTrail(ctx context.Context, path string) (*store.Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no database at %s; name it with --database or COUNTERSIGN_DATABASE", path)
 	}
-	return store.OpenReadOnly(ctx, path)
+	return store.OpenReadOnly(ctx, store.Options{Path: path})
 }
 
 // verb reads what is to be done, before anything is opened.

@@ -4,38 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/countersign/countersign/review"
 	"github.com/countersign/countersign/review/forge"
 )
 
-// annotations are the findings that the check marks on the head's lines, the worst
-// MaxAnnotations of them; the table counts the rest, and the text lists them all.
-//
-// Where pull requests share a head, they are the worst one's alone: the check says
-// what that one says, and its annotations are part of it. They change with it, and
-// a changed set is a new run.
-func annotations(v View) []forge.Annotation {
-	list := onHeadLines(v)
-	var out []forge.Annotation
-	for _, f := range list[:min(len(list), MaxAnnotations)] {
-		out = append(out, annotation(f))
-	}
-	return out
-}
-
-// onHeadLines are the scanners' findings that stand and have a line at the head,
-// the worst first. No comment on a line exists yet, so each of them is annotated.
-// A path that cannot be shown as it is is not: there is no other name to give it
-// here, and the text shows it spelt out.
-func onHeadLines(v View) []review.Finding {
-	var out []review.Finding
-	for _, f := range scanFindings(v) {
-		if f.Stands() && f.Line > 0 && f.Side != review.SideLeft && f.Path != "" && len(f.Path) <= maxAnnotationPath && visible(f.Path) == f.Path {
-			out = append(out, f)
-		}
-	}
-	return out
+// onHeadLine reports whether a finding can be marked: it stands and has a line at the
+// head. A path that cannot be shown as it is is not marked: there is no other name to
+// give it here, and the text shows it spelt out.
+func onHeadLine(f review.Finding) bool {
+	return f.Stands() && f.Line > 0 && f.Side != review.SideLeft && f.Path != "" && len(f.Path) <= maxAnnotationPath && visible(f.Path) == f.Path
 }
 
 // annotation is one finding as a remark on its lines, in plain text: why and what
@@ -51,14 +30,33 @@ func annotation(f review.Finding) forge.Annotation {
 	case review.SeverityMedium:
 		a.Level = "warning"
 	}
-	rule := clip(plain(f.Rule), maxNameBytes/4)
-	a.Title = clip(capital(gravity(f).String())+" · "+plain(f.Title), MaxTitleBytes)
-	a.Message = clip(plain(f.Detail), maxMessageBytes)
-	if a.Message != "" {
-		a.Message += "\n\n"
+	a.Title = clip(capital(gravity(f).String())+" · "+plain(oneLine(f.Title)), MaxTitleBytes)
+	var parts []string
+	if detail := clip(plain(oneLine(f.Detail)), maxMessageBytes); detail != "" {
+		parts = append(parts, detail)
 	}
-	a.Message += "Rule " + rule
+	if failing := clip(plain(oneLine(f.FailingCase)), maxTextBytes); failing != "" {
+		parts = append(parts, "Fails with: "+failing)
+	}
+	if rule := clip(plain(oneLine(ruleOf(f))), maxNameBytes/4); rule != "" || len(parts) == 0 {
+		parts = append(parts, "Rule "+rule)
+	}
+	a.Message = strings.Join(parts, "\n\n")
 	return a
+}
+
+// ruleOf names what a finding is about: the scanner's rule, or the reviewer's category.
+func ruleOf(f review.Finding) string {
+	if f.Rule != "" {
+		return f.Rule
+	}
+	return f.Category
+}
+
+// oneLine takes line ends and tabs for the blanks that they stand for, where a text
+// of several lines is shown on one.
+func oneLine(s string) string {
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s)
 }
 
 // marksOf identifies a set of annotations; empty for none. Their wording is left

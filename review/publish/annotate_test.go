@@ -47,41 +47,92 @@ func (b *bench) wantPlaces(run int64, want ...string) {
 	}
 }
 
-// Every finding that stands and has a line at the head is marked there, the worst
-// first; what is on the old side, has no line or is none stays in the text.
+// Every finding that stands and has a line at the head is marked there by
+// `countersign / review`, the worst first, in the one call that makes the run; what is
+// on the old side, has no line or is none stays in the text.
 func TestAnnotationsOfADecision(t *testing.T) {
-	b := newBench(t)
-	b.publish(base(), publish.PublishOptions{})
-	if res := b.publish(found(scanned()...), publish.PublishOptions{}); res.Calls != 1 || res.Annotated != 4 {
-		t.Errorf("result %+v, want 4 annotations with the one write", res)
+	b := benchOf(t, publish.ReviewName)
+	if res := b.publish(base(), publish.PublishOptions{}); !res.Unchanged || res.Calls != 0 {
+		t.Errorf("a session at work: %+v, want nothing written", res)
+	}
+	if res := b.publish(found(scanned()...), publish.PublishOptions{}); res.Calls != 1 || res.Annotated != 4 || !res.Created || res.Conclusion != "neutral" {
+		t.Errorf("result %+v, want a run with 4 annotations by one write", res)
 	}
 	b.wantPlaces(1, "failure deploy/prod.env:3", "failure .github/workflows/pr.yml:6", "warning .github/workflows/pr.yml:4", "notice README.md:20")
 	want := forge.Annotation{Path: "deploy/prod.env", StartLine: 3, EndLine: 3, Level: "failure", Title: "Critical · AWS access key", Message: "Why it is wrong. What to do.\n\nRule credential"}
 	if got := b.forge.marks[1][0]; got != want {
 		t.Errorf("annotation %+v, want %+v", got, want)
 	}
+	// The check that judges bears none: a changed set would be a new run of it.
+	judge := newBench(t)
+	judge.publish(base(), publish.PublishOptions{})
+	if res := judge.publish(found(scanned()...), publish.PublishOptions{}); res.Annotated != 0 {
+		t.Errorf("`countersign` is annotated: %+v", res)
+	}
+	// What a person reads on its line already is not marked.
+	commented := benchOf(t, publish.ReviewName)
+	v := found(grave(), mild())
+	v.Commented = []review.FindingKey{grave().ID()}
+	commented.publish(v, publish.PublishOptions{})
+	commented.wantPlaces(1, "warning b.yml:4")
 }
 
-// The worst 50 are sent, and the text counts the rest (case 32).
-func TestCase032_TheWorstFiftyAreAnnotated(t *testing.T) {
+// many are so many findings on lines, of three severities.
+func many(n int) []review.Finding {
 	var list []review.Finding
-	for i := range 120 {
+	for i := range n {
 		list = append(list, scanFinding("x", []review.Severity{review.SeverityLow, review.SeverityHigh, review.SeverityMedium}[i%3], "a.go", i+1, "t"))
 	}
-	b := newBench(t)
-	b.publish(found(list...), publish.PublishOptions{})
-	places := b.places(1)
-	if len(places) != publish.MaxAnnotations {
-		t.Fatalf("%d annotations", len(places))
-	}
-	for i, p := range places {
-		if worst := strings.HasPrefix(p, "failure"); worst != (i < 40) {
-			t.Errorf("annotation %d is %s", i, p)
+	return list
+}
+
+// Fifty at a time, the worst first, each once, and the end only with the last.
+func TestCase032_AnnotationsInBatches(t *testing.T) {
+	for n, want := range map[int][]string{
+		0: {"completed neutral 0"}, 1: {"completed neutral 1"}, 50: {"completed neutral 50"},
+		51: {"in_progress  50", "completed neutral 1"}, 120: {"in_progress  50", "in_progress  50", "completed neutral 20"},
+	} {
+		b := benchOf(t, publish.ReviewName)
+		res := b.publish(found(many(n)...), publish.PublishOptions{})
+		var writes []string
+		for _, w := range b.forge.writes {
+			writes = append(writes, fmt.Sprintf("%s %s %d", w.Status, w.Conclusion, len(w.Annotations)))
+		}
+		if !slices.Equal(writes, want) || res.Annotated != n || res.Calls != len(want) || b.forge.calls[0] != "create" || len(b.forge.runs) != 1 {
+			t.Errorf("%d findings: writes %q, result %+v; want %q", n, writes, res, want)
+		}
+		seen := map[string]bool{}
+		for i, p := range b.places(1) {
+			if worst := strings.HasPrefix(p, "failure"); seen[p] || worst != (i < (n+1)/3) {
+				t.Errorf("annotation %d of %d is %s (seen: %v)", i, n, p, seen[p])
+			}
+			seen[p] = true
+		}
+		if res := b.publish(found(many(n)...), publish.PublishOptions{}); !res.Unchanged || res.Calls != 0 {
+			t.Errorf("%d findings, again: %+v", n, res)
 		}
 	}
-	if want := "| Findings | 40 high, 40 medium, 40 low; the worst 50 of 120 are marked on their lines |"; !strings.Contains(b.forge.runs[0].Summary, want) {
-		t.Errorf("the text does not say %q:\n%s", want, b.forge.runs[0].Summary)
+}
+
+// Beyond the bound nothing is marked, and the text counts what it does not list.
+func TestMarksAreBounded(t *testing.T) {
+	b := benchOf(t, publish.ReviewName)
+	res := b.publish(found(many(publish.MaxMarked+200)...), publish.PublishOptions{})
+	if res.Annotated != publish.MaxMarked || res.Calls != publish.MaxMarked/publish.MaxAnnotations {
+		t.Errorf("result %+v", res)
 	}
+	text := b.forge.runs[0].Summary
+	shown := strings.Count(text, "`finding ")
+	if want := fmt.Sprintf("- and %s more, ", thousands(publish.MaxMarked+200-shown)); shown < 100 || !strings.Contains(text, want) {
+		t.Errorf("%d are shown, and the text does not say %q", shown, want)
+	}
+}
+
+func thousands(n int) string {
+	if n < 1_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1_000, n%1_000)
 }
 
 // Whatever strangers write into a path, a title or a text, the forge takes it, and
@@ -94,7 +145,7 @@ func TestAnnotationsAreHarmless(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := scanFinding(text.Draw(rt, "rule"), review.Severity(rapid.IntRange(0, 4).Draw(rt, "severity")), text.Draw(rt, "path"), rapid.IntRange(-1, 3).Draw(rt, "line"), text.Draw(rt, "title"))
 		f.Detail, f.StartLine = strings.Repeat(text.Draw(rt, "detail"), 20), rapid.IntRange(-1, 5).Draw(rt, "start")
-		b := newBench(t)
+		b := benchOf(t, publish.ReviewName)
 		if res := b.publish(found(f), publish.PublishOptions{}); res.Minimal || res.Calls != 1 {
 			rt.Fatalf("%+v was refused: %+v", f, res)
 		}
@@ -116,63 +167,48 @@ func TestAnnotationsAreHarmless(t *testing.T) {
 // A run gets its set once: neither a recomputation, a forced write, another session,
 // nor a draft in between sends it again.
 func TestAnnotationsAreSentOnce(t *testing.T) {
-	b := newBench(t)
+	b := benchOf(t, publish.ReviewName)
 	v := found(grave(), mild())
-	b.publish(base(), publish.PublishOptions{})
 	b.publish(v, publish.PublishOptions{})
-	if res := b.publish(v, publish.PublishOptions{}); !res.Unchanged || res.Calls != 0 {
-		t.Errorf("the same again: %+v", res)
-	}
-	b.publish(v, publish.PublishOptions{Force: true})
 	again := v
 	again.Evidence.Checks.Results = []review.CheckResult{check("build", "failure")}
-	b.publish(decided(again), publish.PublishOptions{}) // another title
-	for _, state := range []publish.State{publish.StateInProgress, publish.StateDraft, publish.StatePaused, publish.StateFailed} {
-		next := in(base(), state)
-		next.SessionID = "01J9ZQ4C8Z0000000000000099"
-		b.publish(next, publish.PublishOptions{})
-		v.SessionID = next.SessionID
-		b.publish(v, publish.PublishOptions{})
+	for _, same := range []publish.View{v, decided(again)} {
+		same.TrailHead = strings.Repeat("f", 64)
+		if res := b.publish(same, publish.PublishOptions{}); !res.Unchanged || res.Calls != 0 {
+			t.Errorf("the same again: %+v", res)
+		}
 	}
+	for _, state := range []publish.State{publish.StateInProgress, publish.StateDraft, publish.StatePaused, publish.StateFailed} {
+		next := in(v, state)
+		next.SessionID = "01J9ZQ4C8Z0000000000000099"
+		if res := b.publish(next, publish.PublishOptions{}); !res.Unchanged {
+			t.Errorf("%s: %+v", state, res)
+		}
+	}
+	b.publish(v, publish.PublishOptions{Force: true})
 	slices.Reverse(v.Evidence.Findings) // found in another order
 	b.publish(v, publish.PublishOptions{Force: true})
 	b.wantPlaces(1, "failure a.yml:6", "warning b.yml:4")
-	if len(b.forge.runs) != 1 {
-		t.Errorf("%d runs", len(b.forge.runs))
-	}
-	for _, call := range b.forge.calls {
-		if call == "list" {
-			t.Error("runs were listed although nothing was unclear")
-		}
+	if len(b.forge.runs) != 1 || slices.Contains(b.forge.calls, "list") {
+		t.Errorf("%d runs, calls %v", len(b.forge.runs), b.forge.calls)
 	}
 	// A re-run is a new run, which gets the set of its own decision.
-	next := base()
-	next.SessionID = "01J9ZQ4C8Z0000000000000100"
-	b.publish(next, publish.PublishOptions{NewRun: true})
-	v.SessionID = next.SessionID
-	b.publish(v, publish.PublishOptions{})
+	v.SessionID = "01J9ZQ4C8Z0000000000000100"
+	b.publish(v, publish.PublishOptions{NewRun: true})
 	b.publish(v, publish.PublishOptions{Force: true})
 	b.wantPlaces(1, "failure a.yml:6", "warning b.yml:4")
 	b.wantPlaces(2, "failure a.yml:6", "warning b.yml:4")
 }
 
-// A changed set is a new run of the same name. The old one is ended where it waits,
-// and keeps its conclusion where it had one.
+// A changed set is a new run of the same name; the old one stays as it ended.
 func TestAChangedSetIsANewRun(t *testing.T) {
-	b := newBench(t)
+	b := benchOf(t, publish.ReviewName)
 	b.publish(found(grave(), mild()), publish.PublishOptions{})
 	if res := b.publish(found(mild()), publish.PublishOptions{}); !res.Created || res.CheckRunID != 2 || res.Calls != 1 {
 		t.Errorf("one less: %+v", res)
 	}
-	if b.forge.runs[0].Conclusion != "failure" {
-		t.Errorf("the first run was changed: %+v", b.forge.runs[0])
-	}
-	b.publish(base(), publish.PublishOptions{}) // at work again
-	if res := b.publish(found(), publish.PublishOptions{}); !res.Created || res.CheckRunID != 3 || !slices.Equal(res.Cancelled, []int64{2}) {
+	if res := b.publish(found(), publish.PublishOptions{}); !res.Created || res.CheckRunID != 3 {
 		t.Errorf("none left: %+v", res)
-	}
-	if r := b.forge.runs[1]; r.Conclusion != "cancelled" || r.Title != "Superseded by a newer run" {
-		t.Errorf("the second run waits on: %+v", r)
 	}
 	b.wantPlaces(1, "failure a.yml:6", "warning b.yml:4")
 	b.wantPlaces(2, "warning b.yml:4")
@@ -180,14 +216,21 @@ func TestAChangedSetIsANewRun(t *testing.T) {
 	// The third has none yet: it takes the next set.
 	b.publish(found(grave()), publish.PublishOptions{})
 	b.wantPlaces(3, "failure a.yml:6")
-	if n := len(b.forge.runs); n != 3 {
-		t.Errorf("%d runs", n)
+	// So does what is a comment now, and is marked no more.
+	v := found(grave())
+	v.Commented = []review.FindingKey{grave().ID()}
+	b.publish(v, publish.PublishOptions{})
+	b.wantPlaces(4)
+	for _, r := range b.forge.runs {
+		if r.Status != "completed" || r.Conclusion != "neutral" {
+			t.Errorf("run %d is %s %s", r.ID, r.Status, r.Conclusion)
+		}
 	}
 }
 
 // A new run that the forge refuses leaves the old one's set known.
 func TestARefusedNewRunForgetsNothing(t *testing.T) {
-	b := newBench(t)
+	b := benchOf(t, publish.ReviewName)
 	b.publish(found(grave()), publish.PublishOptions{})
 	b.forge.before = func(call string, _ forge.CheckWrite) error {
 		if call == "create" {
@@ -195,7 +238,7 @@ func TestARefusedNewRunForgetsNothing(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := b.Publish(t.Context(), b.forge, repo(), publish.CheckName, found(mild()), publish.PublishOptions{}); !forge.IsKind(err, forge.KindForbidden) {
+	if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, found(mild()), publish.PublishOptions{}); !forge.IsKind(err, forge.KindForbidden) {
 		t.Fatalf("error = %v", err)
 	}
 	b.forge.before = nil
@@ -204,27 +247,31 @@ func TestARefusedNewRunForgetsNothing(t *testing.T) {
 	b.wantPlaces(2, "warning b.yml:4")
 }
 
-// Where annotations are what the forge refuses, the text stands with the
-// conclusion; the same set is not tried again.
+// Where annotations are what the forge refuses, the text stands and says that nothing
+// is marked; the same set is not tried again.
 func TestCase031_TheTextStandsWithoutAnnotations(t *testing.T) {
-	b := newBench(t)
+	b := benchOf(t, publish.ReviewName)
 	b.forge.before = func(_ string, w forge.CheckWrite) error {
 		if len(w.Annotations) > 0 {
 			return invalid()
 		}
 		return nil
 	}
-	b.publish(base(), publish.PublishOptions{})
 	v := found(grave())
-	if res := b.publish(v, publish.PublishOptions{}); res.Minimal || res.Annotated != 0 || res.Calls != 2 || !res.Patched {
+	if res := b.publish(v, publish.PublishOptions{}); res.Minimal || res.Annotated != 0 || res.Calls != 2 || !res.Created {
 		t.Errorf("result %+v, want a second write without annotations", res)
 	}
-	b.wantShown(`1 runs: completed failure "High · changes requested · 1 finding"`)
+	if text := b.forge.runs[0].Summary; strings.Contains(text, "marked below") || !strings.Contains(text, "in this list only") {
+		t.Errorf("the text speaks of marks that are not there:\n%s", text)
+	}
+	if res := b.publish(v, publish.PublishOptions{}); !res.Unchanged {
+		t.Errorf("again: %+v", res)
+	}
 	if res := b.publish(v, publish.PublishOptions{Force: true}); res.Calls != 1 {
 		t.Errorf("refused annotations are tried again: %+v", res)
 	}
 	// Refused with every text: the conclusion alone is left.
-	b = newBench(t)
+	b = benchOf(t, publish.ReviewName)
 	b.forge.before = func(_ string, w forge.CheckWrite) error {
 		if len(w.Summary) > 200 {
 			return invalid()
@@ -234,49 +281,75 @@ func TestCase031_TheTextStandsWithoutAnnotations(t *testing.T) {
 	if res := b.publish(v, publish.PublishOptions{}); !res.Minimal || res.Calls != 3 || !res.Created {
 		t.Errorf("result %+v", res)
 	}
-	b.wantShown(`1 runs: completed failure "Failure"`)
+	b.wantShown(`1 runs: completed neutral "Neutral"`)
+	// The second batch is refused: the first one stays, and the text says which.
+	b = benchOf(t, publish.ReviewName)
+	b.forge.before = func(call string, w forge.CheckWrite) error {
+		if call == "update" && len(w.Annotations) > 0 {
+			return invalid()
+		}
+		return nil
+	}
+	v = found(many(120)...)
+	if res := b.publish(v, publish.PublishOptions{}); res.Annotated != 50 || res.Calls != 3 {
+		t.Errorf("result %+v", res)
+	}
+	if text := b.forge.runs[0].Summary; strings.Count(text, "marked below") != 50 || b.forge.runs[0].Status != "completed" {
+		t.Errorf("%d are said to be marked, run %+v", strings.Count(text, "marked below"), b.forge.runs[0].Status)
+	}
+	if res := b.publish(v, publish.PublishOptions{}); !res.Unchanged {
+		t.Errorf("again: %+v", res)
+	}
 }
 
-// Pull requests that share a head show the worst one's, and a new run when another
-// becomes the worst.
+// Pull requests that share a head share the run: each finding once, whichever of
+// them it was found in, and gone when that one is.
 func TestAnnotationsOfASharedHead(t *testing.T) {
-	b := newBench(t)
-	second := found(grave())
-	second.Pull.Number, second.BaseRef = 9, "release"
+	b := benchOf(t, publish.ReviewName)
+	second := found(grave(), mild())
+	second.Pull.Number, second.PullURL, second.BaseRef = 9, "https://github.com/acme/api/pull/9", "release"
 	calm := reviewed(assessed(risk.Medium))
 	calm.Evidence.Findings = []review.Finding{mild()}
 	b.publish(second, publish.PublishOptions{})
 	b.publish(decided(calm), publish.PublishOptions{})
-	b.wantPlaces(1, "failure a.yml:6")
+	b.wantPlaces(1, "failure a.yml:6", "warning b.yml:4")
+	if text := b.forge.runs[0].Summary; !strings.Contains(text, "This head belongs to 2 open pull requests") || strings.Count(text, ", only in pull request 9") != 1 {
+		t.Errorf("the text does not tell them apart:\n%s", text)
+	}
 	closed := in(second, publish.StateClosed)
 	if _, err := b.Close(t.Context(), b.forge, b.row(), closed); err != nil {
 		t.Fatal(err)
 	}
-	b.wantPlaces(1, "failure a.yml:6")
+	b.wantPlaces(1, "failure a.yml:6", "warning b.yml:4")
 	b.wantPlaces(2, "warning b.yml:4")
-	b.wantShown(`2 runs: completed success "` + approvedTitle + `"`)
+	b.wantShown(`2 runs: completed neutral "1 finding · 1 medium"`)
 }
 
 // Killed, or without an answer, at any save and any request, with a set that then
-// changes or not: each run bears one set once, the newest the last one, and nothing
-// else waits.
+// changes or not, in one write or in several: the newest run bears the last set, each
+// of it once, no run bears anything twice, and nothing else waits.
 func TestEachRunBearsOneSetWhateverBreaks(t *testing.T) {
 	sets := map[string][]publish.View{
-		"the same set":      {base(), found(grave(), mild()), found(grave(), mild())},
-		"a changed set":     {base(), found(grave(), mild()), found(mild())},
-		"changed at work":   {found(grave(), mild()), base(), found(mild())},
-		"none left":         {base(), found(grave(), mild()), base(), found()},
-		"a first set":       {base(), found(), found(mild())},
-		"there and back":    {found(grave(), mild()), found(mild()), found(grave(), mild())},
-		"a set at creation": {found(grave(), mild())},
+		"the same set":        {found(grave(), mild()), found(grave(), mild())},
+		"a changed set":       {found(grave(), mild()), found(mild())},
+		"none left":           {found(grave(), mild()), found()},
+		"a first set":         {found(), found(mild())},
+		"there and back":      {found(grave(), mild()), found(mild()), found(grave(), mild())},
+		"a set at creation":   {found(grave(), mild())},
+		"batches":             {found(many(120)...)},
+		"batches, later":      {found(), found(many(120)...)},
+		"batches, then fewer": {found(many(120)...), found(many(51)...)},
+		"batches, then none":  {found(many(120)...), found()},
 	}
+	ran := 0
 	for name, views := range sets {
-		for fault := 1; fault <= 24; fault++ {
+		for fault := 1; fault <= 33; fault++ {
+			ran++
 			t.Run(fmt.Sprintf("%s/%d", name, fault), func(t *testing.T) {
-				b := newBench(t)
+				b := benchOf(t, publish.ReviewName)
 				breakAt(b, fault)
 				for _, v := range append(views, views[len(views)-1]) {
-					if _, err := b.Publish(t.Context(), b.forge, repo(), publish.CheckName, v, publish.PublishOptions{}); err == nil {
+					if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, v, publish.PublishOptions{}); err == nil {
 						continue
 					}
 					// The process is dead. Another takes over once its claim has ended, and
@@ -290,6 +363,7 @@ func TestEachRunBearsOneSetWhateverBreaks(t *testing.T) {
 			})
 		}
 	}
+	t.Logf("%d faults", ran)
 }
 
 // breakAt fails one thing, and everything after it until it is mended: a request
@@ -318,26 +392,19 @@ func breakAt(b *bench, n int) {
 
 func holdSets(b *bench, views []publish.View) {
 	b.t.Helper()
-	known := map[string]bool{"[]": true}
-	probe := newBench(b.t)
-	want := "[]"
-	for _, v := range views {
-		probe.forge.runs, probe.forge.marks = nil, nil
-		probe.store = newMemStore()
-		probe.Publisher = probe.another("probe")
-		probe.publish(v, publish.PublishOptions{})
-		want = fmt.Sprint(probe.places(1))
-		known[want] = true
-	}
+	probe := benchOf(b.t, b.name)
+	probe.publish(views[len(views)-1], publish.PublishOptions{})
+	want := fmt.Sprint(probe.places(1))
 	for i, r := range b.forge.runs {
-		got := fmt.Sprint(b.places(r.ID))
-		if !known[got] {
-			b.t.Errorf("run %d bears %s, which is no set", r.ID, got)
+		places := b.places(r.ID)
+		if sorted := slices.Sorted(slices.Values(places)); len(slices.Compact(sorted)) != len(places) {
+			b.t.Errorf("run %d bears some of its %d annotations twice", r.ID, len(places))
 		}
-		if newest := i == len(b.forge.runs)-1; newest && got != want {
-			b.t.Errorf("the newest run bears %s, want %s", got, want)
-		} else if !newest && r.Status != "completed" {
-			b.t.Errorf("run %d waits: %+v", r.ID, r)
+		if newest := i == len(b.forge.runs)-1; newest && fmt.Sprint(places) != want {
+			b.t.Errorf("the newest run bears %s, want %s", places, want)
+		}
+		if r.Status != "completed" || r.Conclusion != "neutral" {
+			b.t.Errorf("run %d is %s %s", r.ID, r.Status, r.Conclusion)
 		}
 	}
 	if row := b.row(); row.Open() || row.Annotating != "" {
@@ -345,36 +412,63 @@ func holdSets(b *bench, views []publish.View) {
 	}
 }
 
-// A re-run whose answer was lost has no annotations, whatever the run before it had.
-func TestAnAdoptedRunIsGivenItsSet(t *testing.T) {
-	b := newBench(t)
-	v := found(grave())
-	b.publish(v, publish.PublishOptions{})
-	b.forge.after = func(string, forge.CheckWrite) error {
-		return &forge.Error{Kind: forge.KindUnavailable, Op: "create check"}
+// Half of a batch arrived, as far as the forge says: nobody can tell which half, so
+// another run is given the whole set, and the first one is ended.
+func TestARunThatBearsSomethingElseIsReplaced(t *testing.T) {
+	b := benchOf(t, publish.ReviewName)
+	b.forge.after = func(call string, _ forge.CheckWrite) error {
+		if call != "update" {
+			return nil
+		}
+		b.forge.runs[0].Annotations = 77
+		return &forge.Error{Kind: forge.KindUnavailable, Op: "update check"}
 	}
-	again := base()
-	again.SessionID, v.SessionID = "01J9ZQ4C8Z0000000000000099", "01J9ZQ4C8Z0000000000000099"
-	if _, err := b.Publish(t.Context(), b.forge, repo(), publish.CheckName, again, publish.PublishOptions{NewRun: true}); err == nil {
+	v := found(many(120)...)
+	if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, v, publish.PublishOptions{}); err == nil {
 		t.Fatal("a lost answer was taken for one")
 	}
 	b.forge.after = nil
-	if res := b.publish(again, publish.PublishOptions{NewRun: true}); !res.Adopted {
-		t.Errorf("result %+v, want the lost run", res)
+	if res := b.publish(v, publish.PublishOptions{}); !res.Created || !slices.Equal(res.Cancelled, []int64{1}) || res.Annotated != 120 {
+		t.Errorf("result %+v", res)
 	}
-	b.publish(v, publish.PublishOptions{})
-	b.wantPlaces(1, "failure a.yml:6")
-	b.wantPlaces(2, "failure a.yml:6")
+	if r := b.forge.runs[0]; r.Conclusion != "neutral" || r.Title != "Superseded by a newer run" {
+		t.Errorf("the first run: %+v", r)
+	}
+	if n := len(b.places(2)); n != 120 {
+		t.Errorf("the second run bears %d", n)
+	}
+}
+
+// A run whose answer was lost is found and not made twice, and gets what it lacks.
+func TestAnAdoptedRunIsGivenItsSet(t *testing.T) {
+	b := benchOf(t, publish.ReviewName)
+	b.publish(found(mild()), publish.PublishOptions{})
+	v := found(many(60)...)
+	v.SessionID = "01J9ZQ4C8Z0000000000000099"
+	b.forge.after = func(string, forge.CheckWrite) error {
+		return &forge.Error{Kind: forge.KindUnavailable, Op: "create check"}
+	}
+	if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, v, publish.PublishOptions{}); err == nil {
+		t.Fatal("a lost answer was taken for one")
+	}
+	b.forge.after = nil
+	if res := b.publish(v, publish.PublishOptions{}); !res.Adopted || res.Annotated != 10 {
+		t.Errorf("result %+v, want the lost run and the rest of its set", res)
+	}
+	b.wantPlaces(1, "warning b.yml:4")
+	if n := len(b.places(2)); n != 60 || len(b.forge.runs) != 2 {
+		t.Errorf("%d runs, the second bears %d", len(b.forge.runs), n)
+	}
 }
 
 // A run that cannot be asked what it bears is replaced by one that is given its set.
 func TestARunThatIsNotListedIsReplaced(t *testing.T) {
-	b := newBench(t)
-	b.publish(base(), publish.PublishOptions{})
+	b := benchOf(t, publish.ReviewName)
+	b.publish(found(), publish.PublishOptions{})
 	b.forge.after = func(string, forge.CheckWrite) error {
 		return &forge.Error{Kind: forge.KindUnavailable, Op: "update check"}
 	}
-	if _, err := b.Publish(t.Context(), b.forge, repo(), publish.CheckName, found(grave()), publish.PublishOptions{}); err == nil {
+	if _, err := b.Publish(t.Context(), b.forge, repo(), b.name, found(grave()), publish.PublishOptions{}); err == nil {
 		t.Fatal("a lost answer was taken for one")
 	}
 	b.forge.after = nil
@@ -382,7 +476,7 @@ func TestARunThatIsNotListedIsReplaced(t *testing.T) {
 	b.publish(found(grave()), publish.PublishOptions{})
 	b.wantPlaces(1, "failure a.yml:6")
 	b.wantPlaces(2, "failure a.yml:6")
-	if b.forge.runs[0].Conclusion != "cancelled" {
+	if b.forge.runs[0].Title != "Superseded by a newer run" {
 		t.Errorf("the run that is replaced: %+v", b.forge.runs[0])
 	}
 }

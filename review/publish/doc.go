@@ -24,6 +24,12 @@
 // Open pull requests that share a head share its key, and the check says the
 // worst of them.
 //
-// Annotations are appended by the forge and never taken back, so a run gets one set,
-// once. A changed set is another run under the same key, the known one being ended.
+// Two names inform and never judge: `countersign / review` lists the findings, each
+// once, and `countersign / coverage` shows who looked at which file. They are written
+// once there is a decision, completed and neutral, and again only when what they list
+// changes.
+//
+// Annotations, which `countersign / review` bears, are appended by the forge and never
+// taken back, so a run gets one set, once, in as many writes as that takes. A changed
+// set is another run under the same key.
 package publish

@@ -148,7 +148,9 @@ func (m *memStore) ClaimPublication(_ context.Context, c publish.Claim) (publish
 	n := c.View.Pull.Number
 	if c.View.Live() {
 		for key := range m.live {
-			delete(m.live[key], n)
+			if key.HeadSHA != c.Key.HeadSHA || key.Name == publish.Rival(c.Key.Name) {
+				delete(m.live[key], n)
+			}
 		}
 	}
 	m.views[c.Key][n], m.live[c.Key][n] = raw, c.View.Live()

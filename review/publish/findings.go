@@ -19,7 +19,7 @@ func gravity(f review.Finding) review.Severity {
 }
 
 // scanFindings are the scanners' findings, each once, the worst first and then by
-// place: one order for text and annotations, whatever order they were stored in.
+// place, whatever order they were stored in.
 func scanFindings(v View) []review.Finding {
 	var out []review.Finding
 	seen := make(map[review.FindingKey]bool)
@@ -29,15 +29,19 @@ func scanFindings(v View) []review.Finding {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b review.Finding) int {
-		return cmp.Or(cmp.Compare(gravity(b), gravity(a)), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line),
-			strings.Compare(a.Rule, b.Rule), strings.Compare(a.Title, b.Title))
-	})
+	slices.SortStableFunc(out, worseFinding)
 	return out
 }
 
+// worseFinding orders findings, the worst first and then by place: one order for
+// texts and annotations.
+func worseFinding(a, b review.Finding) int {
+	return cmp.Or(cmp.Compare(gravity(b), gravity(a)), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line),
+		strings.Compare(ruleOf(a), ruleOf(b)), strings.Compare(a.Title, b.Title))
+}
+
 // findingsCell counts what stands by severity, whoever found it; empty where there
-// is nothing.
+// is nothing. `countersign / review` lists them, and marks their lines.
 func findingsCell(v View) string {
 	counts := make(map[review.Severity]int)
 	seen := make(map[review.FindingKey]bool)
@@ -69,11 +73,7 @@ func findingsCell(v View) string {
 	if more > 0 {
 		parts = append(parts, count(more)+" more not listed")
 	}
-	cell := strings.Join(parts, ", ")
-	if marked, all := len(annotations(v)), len(onHeadLines(v)); marked < all {
-		cell += "; the worst " + count(marked) + " of " + count(all) + " are marked on their lines"
-	}
-	return cell
+	return strings.Join(parts, ", ")
 }
 
 // findingsSection lists the scanners' findings that no rule above names: those
@@ -112,8 +112,10 @@ func standsNot(v View, f review.Finding) string {
 		return ", " + withReason("allowed by the policy", f.Allowed)
 	case f.Waived != nil:
 		return ", " + withReason("waived by "+link(code(person(f.Waived.By)), f.Waived.URL, hostOf(v.PullURL)), f.Waived.Reason)
+	case f.Withdrawn:
+		return ", withdrawn"
 	}
-	return ", withdrawn"
+	return ", not found where it says"
 }
 
 // scanRules are the gate's rules about scanners.

@@ -1,12 +1,16 @@
 package publish
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // lines gathers the lines of one section within a byte budget and counts what it
 // leaves out. With every section bounded, the whole text is.
 type lines struct {
 	b       strings.Builder
 	budget  int
+	most    int // entries
 	entries int
 	left    int
 }
@@ -14,19 +18,23 @@ type lines struct {
 // moreRoom is kept free for the line that counts what was left out.
 const moreRoom = 160
 
-func newLines(budget int) *lines { return &lines{budget: budget} }
+func newLines(budget int) *lines { return &lines{budget: budget, most: MaxList} }
 
-// add takes one line, or counts it as left out: after MaxList entries, and once
+// newWhole is for what a check is there to list: as much as there is room for.
+func newWhole(budget int) *lines { return &lines{budget: budget, most: math.MaxInt} }
+
+// add takes one line, or counts it as left out: after the most entries, and once
 // the budget is used up. Later lines are then left out too, so that what is shown
-// is always the beginning.
-func (l *lines) add(line string) {
-	if l.left > 0 || l.entries == MaxList || l.b.Len()+len(line)+1+moreRoom > l.budget {
+// is always the beginning. It reports whether it took the line.
+func (l *lines) add(line string) bool {
+	if l.left > 0 || l.entries == l.most || l.b.Len()+len(line)+1+moreRoom > l.budget {
 		l.left++
-		return
+		return false
 	}
 	l.entries++
 	l.b.WriteString(line)
 	l.b.WriteByte('\n')
+	return true
 }
 
 // addCount takes a line that stands for n entries. It is never pushed out by

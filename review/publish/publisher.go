@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/review/forge"
-	"github.com/countersign/countersign/risk"
 )
 
 // Options are what a Publisher needs.
@@ -105,11 +104,14 @@ func (p *Publisher) Publish(ctx context.Context, w forge.CheckWriter, repo forge
 	if err := v.validate(); err != nil {
 		return Result{}, err
 	}
-	if name != CheckName && name != AdvisoryName {
-		return Result{}, fmt.Errorf("publish: %q is no check of ours, use %q or %q", name, CheckName, AdvisoryName)
+	if !known(name) {
+		return Result{}, fmt.Errorf("publish: %q is no check of ours, use one of %q", name, OwnNames())
 	}
 	if v.Pull.Repo.ID != repo.ID {
 		return Result{}, fmt.Errorf("publish: the view is about repository %d, not %d", v.Pull.Repo.ID, repo.ID)
+	}
+	if !judges(name) && !v.informs() {
+		return Result{Unchanged: true}, nil
 	}
 	key := Key{RepoID: repo.ID, HeadSHA: v.HeadSHA, Name: name}
 	return p.withKey(ctx, w, repo, key, v, func(ctx context.Context, k *work, views []View) error {
@@ -158,7 +160,7 @@ func (p *Publisher) withKey(ctx context.Context, w forge.CheckWriter, repo forge
 
 // claim asks for the key until it is free or the wait is over.
 func (p *Publisher) claim(ctx context.Context, repo forge.Repo, key Key, v View) (Claimed, error) {
-	v.Assessment.Files = renamed(v.Assessment.Files) // the text needs no others, and there may be thousands
+	v = needed(key.Name, v)
 	deadline := time.NewTimer(p.wait)
 	defer deadline.Stop()
 	for {
@@ -183,20 +185,13 @@ func (p *Publisher) claim(ctx context.Context, repo forge.Repo, key Key, v View)
 	}
 }
 
-// renamed are the files that the text shows under both names.
-func renamed(files []risk.FileRisk) []risk.FileRisk {
-	var out []risk.FileRisk
-	for _, f := range files {
-		if f.PreviousPath != "" && f.PreviousPath != f.Path && len(out) < MaxList {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 // publish brings the forge to what the views together say.
 func (k *work) publish(ctx context.Context, views []View, opt PublishOptions) error {
-	w := want(Join(views))
+	w := want(k.row.Key.Name, views)
+	if !judges(k.row.Key.Name) && w.view.State != StateDecided && k.row.CheckRunID == 0 && !k.row.Creating {
+		k.res.Unchanged = true // nobody waits for it, and there is nothing that could be wrong
+		return nil
+	}
 	k.res.Title, k.res.Status, k.res.Conclusion, k.res.Digest = w.title, w.status, w.conclusion, w.digest
 	if err := guard(w, k.row.Key); err != nil {
 		return err
@@ -255,11 +250,10 @@ func (k *work) update(ctx context.Context, w wanted, force bool) error {
 
 // close ends a given-up head, unless other pull requests still speak for it.
 func (k *work) close(ctx context.Context, views []View) error {
-	j := Join(views)
-	if j.Worst.Live() {
+	if Join(views).Worst.Live() {
 		return k.publish(ctx, views, PublishOptions{})
 	}
-	w := want(j)
+	w := want(k.row.Key.Name, views)
 	k.res.Title, k.res.Status, k.res.Conclusion, k.res.Digest = w.title, w.status, w.conclusion, w.digest
 	if k.row.Creating {
 		found, err := k.adopt(ctx)
@@ -290,6 +284,9 @@ func guard(w wanted, key Key) error {
 		return fmt.Errorf("the view is about %s", short(w.view.HeadSHA))
 	}
 	quiet := w.view.Observe && (w.view.State == StateDraft || w.view.State == StatePaused)
+	if !judges(key.Name) {
+		return allowedEnd(key.Name, w.conclusion)
+	}
 	if satisfies(w.conclusion) && w.view.State != StateDecided && !quiet {
 		return fmt.Errorf("a %s view must not end as %s", w.view.State, w.conclusion)
 	}

@@ -14,6 +14,7 @@ import (
 // bench is a publisher with everything it touches.
 type bench struct {
 	t     *testing.T
+	name  string // of the check
 	forge *fakeForge
 	store *memStore
 	clock *clock
@@ -22,7 +23,12 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, forge: &fakeForge{}, store: newMemStore(), clock: newClock()}
+	return benchOf(t, publish.CheckName)
+}
+
+func benchOf(t *testing.T, name string) *bench {
+	t.Helper()
+	b := &bench{t: t, name: name, forge: &fakeForge{}, store: newMemStore(), clock: newClock()}
 	b.Publisher = b.another("one")
 	return b
 }
@@ -39,7 +45,7 @@ func (b *bench) another(owner string) *publish.Publisher {
 
 func (b *bench) publish(v publish.View, opt publish.PublishOptions) publish.Result {
 	b.t.Helper()
-	res, err := b.Publish(b.t.Context(), b.forge, repo(), publish.CheckName, v, opt)
+	res, err := b.Publish(b.t.Context(), b.forge, repo(), b.name, v, opt)
 	if err != nil {
 		b.t.Fatalf("publish %s: %v", v.State, err)
 	}
@@ -63,7 +69,7 @@ func (b *bench) wantShown(want string) {
 }
 
 func (b *bench) row() publish.Publication {
-	return b.store.rows[publish.Key{RepoID: 42, HeadSHA: headA, Name: publish.CheckName}]
+	return b.store.rows[publish.Key{RepoID: 42, HeadSHA: headA, Name: b.name}]
 }
 
 func approved() publish.View { return decided(reviewed(assessed(risk.Medium))) }

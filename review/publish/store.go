@@ -48,10 +48,10 @@ type Publication struct {
 	// last one was. While it is set, nothing counts as unchanged.
 	Intended string
 
-	// Annotated names the set of annotations that the known run bears; empty for
-	// none. While another run is intended it is still the prior one's. Annotating
-	// names a set that was sent and not confirmed: whether it arrived is asked before
-	// any is sent again.
+	// Annotated names the set of annotations that the known run bears, and how much of
+	// it; empty for none. While another run is intended it is still the prior one's.
+	// Annotating is what the run bears once a write that was not confirmed has
+	// arrived: whether it did is asked before any is sent again.
 	Annotated  string
 	Annotating string
 
@@ -77,8 +77,8 @@ type Claim struct {
 	Now   time.Time // a claim that ended before it is free
 	Until time.Time
 	// View is stored whether or not the claim is granted, so that whoever writes
-	// next shows it. A live view takes the pull request's other heads and names
-	// out of the join.
+	// next shows it. A live view takes the pull request's other heads, and on this
+	// one the name's Rival, out of the join.
 	View View
 }
 

@@ -121,6 +121,15 @@ type View struct {
 	Outcome    review.Outcome  `json:"outcome"` // StateDecided
 	Evidence   review.Evidence `json:"evidence"`
 
+	// Commented are the findings that have a comment on their line, and CommentsLeft
+	// counts those that have none because comments.max was reached. Only ReviewName's
+	// text and annotations go by them.
+	Commented    []review.FindingKey `json:"commented,omitempty"`
+	CommentsLeft int                 `json:"comments_left,omitempty"`
+	// Map is what CoverageName keeps of the files; Publish makes it from Assessment
+	// and Evidence, and callers leave it nil.
+	Map *FileMap `json:"map,omitempty"`
+
 	// PolicySource says where the policy comes from, in words: "acme/policies
 	// service + this repository". PolicyRevision is its SHA-256.
 	PolicySource   string `json:"policy_source,omitempty"`
@@ -143,6 +152,12 @@ type View struct {
 // Live reports whether the view still speaks for an open pull request on its
 // head.
 func (v View) Live() bool { return v.State != StateSuperseded && v.State != StateClosed }
+
+// informs reports whether ReviewName and CoverageName can be made from the view: it
+// was read to its end.
+func (v View) informs() bool {
+	return v.State == StateDecided || ((v.State == StateDraft || v.State == StatePaused) && v.Evidence.ChangedFiles > 0)
+}
 
 // ExternalID names a check run for the forge: "pull:base_ref:session".
 func (v View) ExternalID() string {

@@ -16,23 +16,36 @@ import (
 type wanted struct {
 	view               View // the worst one
 	status, conclusion string
-	title, summary     string
-	digest             string
-	// annotations are the findings on their lines, marks their set. They are known of
-	// a decided view only: any other leaves the run with those it has.
+	title              string
+	// text is the summary when the first so many of the annotations are on their
+	// lines: what is not marked has to be said in it.
+	text   func(marked int) string
+	digest string
+	// annotations are the findings on their lines, worst first, marks their set. They
+	// are known where marked says so: any other write leaves the run with those it has.
 	annotations []forge.Annotation
 	marks       string
 	marked      bool
 }
 
-func want(j Joined) wanted {
-	w := wanted{view: j.Worst, title: j.Title(), summary: j.Text()}
+// want renders what the check of a name shows for the views of its head.
+func want(name string, views []View) wanted {
+	switch {
+	case judges(name):
+		return wantDecision(Join(views))
+	case name == ReviewName:
+		return wantReview(views)
+	}
+	return wantCoverage(views)
+}
+
+// wantDecision is a check that judges. It bears no annotations: a changed set would
+// be a new run of the name that branches require.
+func wantDecision(j Joined) wanted {
+	summary := j.Text()
+	w := wanted{view: j.Worst, title: j.Title(), text: func(int) string { return summary }}
 	w.status, w.conclusion = j.Conclusion()
 	w.digest = digestOf(w.status, w.conclusion, w.title)
-	if w.marked = j.Worst.State == StateDecided; w.marked {
-		w.annotations = annotations(j.Worst)
-		w.marks = marksOf(w.annotations)
-	}
 	return w
 }
 
@@ -45,7 +58,7 @@ func digestOf(status, conclusion, title string) string {
 
 // checkWrite is the whole state of the run: a write that changed only a part would
 // depend on what was there.
-func checkWrite(p Publication, w wanted) forge.CheckWrite {
+func checkWrite(p Publication, w wanted, marked int) forge.CheckWrite {
 	return forge.CheckWrite{
 		Name:       p.Key.Name,
 		HeadSHA:    p.Key.HeadSHA,
@@ -54,7 +67,7 @@ func checkWrite(p Publication, w wanted) forge.CheckWrite {
 		Status:     w.status,
 		Conclusion: w.conclusion,
 		Title:      clip(w.title, MaxTitleBytes),
-		Summary:    Fit(w.summary, MaxOutputBytes, ""),
+		Summary:    Fit(w.text(marked), MaxOutputBytes, ""),
 		StartedAt:  p.StartedAt,
 	}
 }
@@ -126,23 +139,39 @@ func (k *work) release(ctx context.Context) error {
 	return err
 }
 
-// write sends the state; once more without its annotations when the forge refuses
-// it, since the text lists the findings too, and then without its text.
-func (k *work) write(ctx context.Context, w forge.CheckWrite, send func(context.Context, forge.CheckWrite) error) error {
-	tries := []forge.CheckWrite{w}
-	if len(w.Annotations) > 0 {
-		w.Annotations = nil
-		tries = append(tries, w)
+// put sends one state of a run, a new one where id is 0, and answers which it is.
+func (k *work) put(ctx context.Context, id int64, cw forge.CheckWrite) (int64, error) {
+	if err := allowedEnd(k.row.Key.Name, cw.Conclusion); err != nil {
+		return id, err
 	}
-	tries = append(tries, minimal(w))
+	err := k.call(ctx, func(ctx context.Context) error {
+		if id != 0 {
+			return k.w.UpdateCheck(ctx, k.row.Repo, id, cw)
+		}
+		created, err := k.w.CreateCheck(ctx, k.row.Repo, cw)
+		id = created
+		return err
+	})
+	return id, err
+}
+
+// write sends the state. Where the forge refuses it, the end of it is sent once more
+// without annotations, since the text can list the findings too, and then without its
+// text. It answers the run and whether the state went out as it was meant.
+func (k *work) write(ctx context.Context, id int64, s step) (run int64, whole bool, err error) {
+	tries := []forge.CheckWrite{s.write}
+	if len(s.write.Annotations) > 0 {
+		tries = append(tries, s.plain)
+	}
+	tries = append(tries, minimal(s.plain))
 	var refused error
 	for i, try := range tries {
-		err := k.call(ctx, func(ctx context.Context) error { return send(ctx, try) })
+		run, err = k.put(ctx, id, try)
 		switch {
 		case err == nil:
 			k.res.Minimal = i > 0 && i == len(tries)-1
-			k.res.Annotated = len(try.Annotations)
-			return nil
+			k.res.Annotated += len(try.Annotations)
+			return run, i == 0, nil
 		case refused != nil:
 			// The last refusal is the one that says what may have happened.
 			refused = fmt.Errorf("%w (before that, with more text: %s)", err, refused.Error())
@@ -153,7 +182,7 @@ func (k *work) write(ctx context.Context, w forge.CheckWrite, send func(context.
 			break
 		}
 	}
-	return refused
+	return id, false, refused
 }
 
 // create begins a run. The intention is stored first: whoever comes after a crash
@@ -169,18 +198,12 @@ func (k *work) create(ctx context.Context, w wanted) error {
 		k.row.StartedAt = k.now()
 	}
 	k.row.Intended = w.digest
-	cw := checkWrite(k.row, w)
-	cw.Annotations, k.row.Annotating = w.annotations, w.marks
+	s := stepOf(k.row, w, borne{})
+	k.row.Annotating = s.after()
 	if err := k.save(ctx); err != nil {
 		return err
 	}
-	err := k.write(ctx, cw, func(ctx context.Context, cw forge.CheckWrite) error {
-		id, err := k.w.CreateCheck(ctx, k.row.Repo, cw)
-		if err == nil {
-			k.row.CheckRunID = id
-		}
-		return err
-	})
+	id, whole, err := k.write(ctx, 0, s)
 	switch {
 	case err != nil && mayHaveHappened(err):
 		k.row.Suspect = true
@@ -189,10 +212,13 @@ func (k *work) create(ctx context.Context, w wanted) error {
 		k.forgetIntention()
 		return err
 	}
+	k.row.CheckRunID = id
 	k.res.Created = true
-	k.row.Annotated, k.row.Annotating = k.row.Annotating, ""
-	k.confirm(w)
-	return nil
+	k.row.Creating, k.row.PriorRunID, k.row.Annotated = false, 0, ""
+	if k.took(w, s, whole) {
+		return nil
+	}
+	return k.patch(ctx, w)
 }
 
 // forgetIntention takes back a POST that did not happen.
@@ -208,39 +234,37 @@ func mayHaveHappened(err error) bool {
 	return !errors.As(err, &fe) || fe.Kind == forge.KindUnavailable || fe.Kind == forge.KindMalformed
 }
 
-// patch changes the known run. Annotations go with it only where the run has none.
+// patch changes the known run, in as many writes as its annotations take. Each is
+// stored before it is sent, so that whoever goes on after a crash knows which of them
+// the run may bear.
 func (k *work) patch(ctx context.Context, w wanted) error {
 	k.row.ExternalID, k.row.SessionID = w.view.ExternalID(), w.view.SessionID
-	k.row.Intended = w.digest
-	cw := checkWrite(k.row, w)
-	sends := w.marks != "" && k.row.Annotated == ""
-	if sends {
-		cw.Annotations, k.row.Annotating = w.annotations, w.marks
-	}
-	if err := k.save(ctx); err != nil {
-		return err
-	}
-	err := k.write(ctx, cw, func(ctx context.Context, cw forge.CheckWrite) error {
-		return k.w.UpdateCheck(ctx, k.row.Repo, k.row.CheckRunID, cw)
-	})
-	if sends && (err == nil || !mayHaveHappened(err)) {
-		if err == nil {
-			// Refused ones count as sent: the same set would be refused again.
-			k.row.Annotated = k.row.Annotating
+	for {
+		k.row.Intended = w.digest
+		s := stepOf(k.row, w, parseBorne(k.row.Annotated))
+		if s.sends() {
+			k.row.Annotating = s.after()
 		}
-		k.row.Annotating = ""
+		if err := k.save(ctx); err != nil {
+			return err
+		}
+		_, whole, err := k.write(ctx, k.row.CheckRunID, s)
+		if err != nil {
+			if s.sends() && !mayHaveHappened(err) {
+				k.row.Annotating = ""
+			}
+			return err
+		}
+		k.res.Patched = true
+		if k.took(w, s, whole) {
+			return nil
+		}
 	}
-	if err != nil {
-		return err
-	}
-	k.res.Patched = true
-	k.confirm(w)
-	return nil
 }
 
 // confirm takes into the row what the forge accepted.
 func (k *work) confirm(w wanted) {
-	k.row.Creating, k.row.PriorRunID, k.row.Intended = false, 0, ""
+	k.row.Intended = ""
 	k.row.Status, k.row.Conclusion, k.row.Title, k.row.Digest = w.status, w.conclusion, w.title, w.digest
 }
 
@@ -257,8 +281,13 @@ func (k *work) adopt(ctx context.Context) (bool, error) {
 		if r.ID > k.row.PriorRunID && r.ExternalID == k.row.ExternalID {
 			k.row.CheckRunID = r.ID
 			k.res.Adopted = true
+			k.row.Annotated = "" // it was the prior one's; a new run begins with none
 			k.learnAnnotated(r)
-			return true, k.cancelOthers(ctx, runs)
+			if err := k.cancelOthers(ctx, runs); err != nil {
+				return true, err
+			}
+			k.row.Creating, k.row.PriorRunID = false, 0
+			return true, nil
 		}
 	}
 	return false, nil
@@ -300,14 +329,14 @@ const maxCancelled = 10
 func (k *work) cancelOthers(ctx context.Context, runs []forge.Check) error {
 	for _, r := range runs {
 		twin := r.ExternalID == k.row.ExternalID && r.ID != k.row.PriorRunID
-		if r.ID == k.row.CheckRunID || (r.Status == statusCompleted && (!twin || r.Conclusion == "cancelled")) {
+		if r.ID == k.row.CheckRunID || (r.Status == statusCompleted && (!twin || endedByUs(r))) {
 			continue
 		}
 		if len(k.res.Cancelled) == maxCancelled {
 			return nil
 		}
 		cw := cancelled(k.row.Key, r.ExternalID, r.StartedAt, "this one was begun twice")
-		if err := k.call(ctx, func(ctx context.Context) error { return k.w.UpdateCheck(ctx, k.row.Repo, r.ID, cw) }); err != nil {
+		if _, err := k.put(ctx, r.ID, cw); err != nil {
 			return err
 		}
 		k.res.Cancelled = append(k.res.Cancelled, r.ID)
@@ -315,12 +344,20 @@ func (k *work) cancelOthers(ctx context.Context, runs []forge.Check) error {
 	return nil
 }
 
+// replacedTitle is the title of a run that another one of the same name replaced.
+const replacedTitle = "Superseded by a newer run"
+
+// endedByUs: the run was ended in favour of another one already.
+func endedByUs(r forge.Check) bool {
+	return r.Conclusion == "cancelled" || (r.Conclusion == informs && r.Title == replacedTitle)
+}
+
 // cancelled is a run that another one of the same name took the place of.
 func cancelled(key Key, externalID string, started time.Time, why string) forge.CheckWrite {
 	return forge.CheckWrite{
 		Name: key.Name, HeadSHA: key.HeadSHA, ExternalID: externalID, StartedAt: started,
-		Status: statusCompleted, Conclusion: "cancelled",
-		Title:   "Superseded by a newer run",
+		Status: statusCompleted, Conclusion: givenUp(key.Name),
+		Title:   replacedTitle,
 		Summary: "**Next:** look at the newest check of this name; " + why + ".\n",
 	}
 }

@@ -217,7 +217,9 @@ func (r *run) gate() review.Outcome {
 	return out
 }
 
-// publish posts the decision and ends the session's records.
+// publish posts the decision, then the checks that explain it, and ends the session's
+// records. The decision is kept before them: whatever becomes of them, it stands, and
+// a turn that died in between is taken up by a recomputation.
 func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) {
 	v := r.view()
 	v.State, v.Outcome = publish.StateDecided, out
@@ -229,11 +231,22 @@ func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) 
 	}
 	r.s.Status, r.s.DecidedAt = Decided, r.now()
 	r.note("G7", trail.TypeFinalReport, r.finalReport(out))
-	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
+	allowed := r.allowNotes()
 	if err := r.save(ctx); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{RecheckAt: r.recheckAt(out)}, nil
+	var again time.Time
+	if allowed {
+		var err error
+		if again, err = r.postNotes(ctx, v); err != nil {
+			return Outcome{}, err
+		}
+	}
+	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
+	if err := r.flush(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{RecheckAt: sooner(r.recheckAt(out), again)}, nil
 }
 
 // Bounds of looking again at checks that could not all be read: half as long as

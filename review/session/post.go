@@ -120,8 +120,8 @@ func (r *run) closeOthers(ctx context.Context, head string) error {
 		return err
 	}
 	for _, p := range open {
-		if p.Key.HeadSHA == head && p.Key.Name == r.s.CheckName {
-			continue
+		if p.Key.HeadSHA == head && p.Key.Name != publish.Rival(r.s.CheckName) {
+			continue // this session's own
 		}
 		v := r.view()
 		v.HeadSHA, v.State = p.Key.HeadSHA, publish.StateClosed

@@ -104,6 +104,8 @@ type Session struct {
 
 	StartedAt time.Time `json:"started_at"`
 	DecidedAt time.Time `json:"decided_at,omitzero"`
+	// NotesAllowed: the trail has the permissions to write the checks that inform.
+	NotesAllowed bool `json:"notes_allowed,omitempty"`
 }
 
 // KnownPull is what the index of pull requests keeps, to find them by head.

@@ -37,6 +37,16 @@ func exceptions() []exception {
 		{"*", "answer 403", "", "403 is GitHub's answer everywhere, and seldom declared"},
 		{"*", "answer 404", "", "404 is GitHub's answer everywhere, and seldom declared"},
 		{"*", "answer 429", "", "429 is GitHub's answer to any request, and not declared"},
+		{"pulls/list-review-comments", "answer 200", `line": Value is not nullable`, "an outdated comment has no line"},
+		{"pulls/list-review-comments", "answer 200", `position": Value is not nullable`, "an outdated comment has no position"},
+		{"pulls/list-comments-for-review", "answer 200", `line": Value is not nullable`, "an outdated comment has no line"},
+		{"pulls/get-review-comment", "answer 200", `line": Value is not nullable`, "an outdated comment has no line"},
+		{"pulls/get-review-comment", "answer 200", `position": Value is not nullable`, "an outdated comment has no position"},
+		{"pulls/update-review-comment", "answer 200", `line": Value is not nullable`, "an outdated comment has no line"},
+		{"pulls/update-review-comment", "answer 200", `position": Value is not nullable`, "an outdated comment has no position"},
+		{"pulls/create-review-comment", "answer 201", `line": Value is not nullable`, "a comment on a file has no line"},
+		{"pulls/create-reply-for-review-comment", "answer 201", `line": Value is not nullable`, "an outdated comment has no line"},
+		{"pulls/create-reply-for-review-comment", "answer 201", `position": Value is not nullable`, "an outdated comment has no position"},
 		{"pulls/get", "answer 406", "", "406 with an error code is described by its status alone"},
 	}
 }

@@ -125,8 +125,11 @@ func (s *Store) flush() error {
 			}
 		}
 		dir := filepath.Join(s.dir, "objects", id[:2])
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("save git object %s: %w", id, err)
+		if !s.folders[dir] {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return fmt.Errorf("save git object %s: %w", id, err)
+			}
+			s.folders[dir] = true
 		}
 		if err := os.WriteFile(filepath.Join(dir, id[2:]), buf.Bytes(), 0o600); err != nil {
 			s.unsaved = s.unsaved[i:]

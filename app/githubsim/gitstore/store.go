@@ -55,6 +55,7 @@ type Store struct {
 	objects map[string]object
 	commits map[string]Commit
 	unsaved []string                    // objects that are not in dir yet
+	folders map[string]bool             // made in dir/objects so far
 	flat    map[string]map[string]Entry // tree id → every path below it that is not a tree
 	trees   map[string][]Entry          // tree id → its own entries, parsed
 	lists   map[string][]Entry          // tree id → recursive listing
@@ -87,7 +88,7 @@ func New(dir string) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, git: git,
-		objects: map[string]object{}, commits: map[string]Commit{},
+		folders: map[string]bool{}, objects: map[string]object{}, commits: map[string]Commit{},
 		flat: map[string]map[string]Entry{}, trees: map[string][]Entry{}, lists: map[string][]Entry{},
 		diffs: map[string]*diffResult{}, bases: map[string]string{},
 	}

@@ -101,8 +101,13 @@ func (e *Executor) parse(query string) (*ast.QueryDocument, gqlerror.List) {
 	return doc, nil
 }
 
-// Run answers one operation. A query that does not fit the schema is answered by errors alone.
-func (e *Executor) Run(query, operation string, vars map[string]any, root Object) Response {
+// Roots are the objects that operations begin at. The fields of a mutation are computed one after the
+// other, in the order of the text; one that fails is null, with an error that names it, and the others
+// stand.
+type Roots struct{ Query, Mutation Object }
+
+// Run answers one operation. A text that does not fit the schema is answered by errors alone.
+func (e *Executor) Run(query, operation string, vars map[string]any, roots Roots) Response {
 	doc, errs := e.parse(query)
 	if len(errs) > 0 {
 		return refused(errs)
@@ -111,8 +116,12 @@ func (e *Executor) Run(query, operation string, vars map[string]any, root Object
 	if op == nil {
 		return refused(gqlerror.List{gqlerror.Errorf("No operation named %q", operation)})
 	}
-	if op.Operation != ast.Query {
-		return refused(gqlerror.List{gqlerror.Errorf("%ss are not simulated", op.Operation)})
+	root := roots.Query
+	switch op.Operation {
+	case ast.Mutation:
+		root = roots.Mutation
+	case ast.Subscription:
+		return refused(gqlerror.List{gqlerror.Errorf("subscriptions are not simulated")})
 	}
 	values, err := validator.VariableValues(e.schema, op, vars)
 	if err != nil {
@@ -219,13 +228,54 @@ func (x *execution) field(o Object, f *field, path []any) (any, bool) {
 	if !known {
 		err = fmt.Errorf("field %s of %s is not simulated", f.Name, o.Type)
 	} else if fn, isFunc := v.(Func); isFunc {
-		v, err = fn(f.ArgumentMap(x.vars))
+		v, err = fn(x.arguments(f))
 	}
 	if err != nil {
 		x.fail(f, path, err)
 		return nil, f.Definition.Type.NonNull
 	}
 	return x.complete(f, f.Definition.Type, v, path)
+}
+
+// arguments are a field's arguments; where a list is asked for, one value is a list of it.
+func (x *execution) arguments(f *field) Args {
+	args := f.ArgumentMap(x.vars)
+	for _, def := range f.Definition.Arguments {
+		if v, given := args[def.Name]; given {
+			args[def.Name] = x.coerce(def.Type, v)
+		}
+	}
+	return args
+}
+
+func (x *execution) coerce(typ *ast.Type, v any) any {
+	if v == nil {
+		return nil
+	}
+	if typ.Elem != nil {
+		list, isList := v.([]any)
+		if !isList {
+			list = []any{v}
+		}
+		out := make([]any, 0, len(list))
+		for _, one := range list {
+			out = append(out, x.coerce(typ.Elem, one))
+		}
+		return out
+	}
+	in, isObject := v.(map[string]any)
+	def := x.schema.Types[typ.NamedType]
+	if !isObject || def == nil {
+		return v
+	}
+	out := make(map[string]any, len(in))
+	for name, value := range in {
+		out[name] = value
+		if fd := def.Fields.ForName(name); fd != nil {
+			out[name] = x.coerce(fd.Type, value)
+		}
+	}
+	return out
 }
 
 func (x *execution) fail(f *field, path []any, err error) {

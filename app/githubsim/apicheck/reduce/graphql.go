@@ -1,23 +1,30 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// reduceSchema drops descriptions, remarks, blank lines, the root of mutations and what only they
-// return (the simulator answers queries), and fields that the published schema lists twice.
-func reduceSchema(text string) string {
+// reduceSchema drops descriptions, remarks, blank lines, the mutations that are not named with what only
+// they return, and fields that the published schema lists twice.
+func reduceSchema(text string, mutations []string) (string, error) {
 	fieldName := regexp.MustCompile(`^  ([A-Za-z_]\w*)[(:]`)
 	var out strings.Builder
 	var seen map[string]bool // fields of the type at hand
-	skipType, skipField := false, false
+	skipType, skipField, inMutation := false, false, false
+	found := 0
 	for _, line := range withoutProse(text) {
 		if !strings.HasPrefix(line, " ") && strings.HasSuffix(line, "{") {
-			skipType, seen = isMutationType(line), map[string]bool{}
+			inMutation, seen = strings.HasPrefix(line, "type Mutation "), map[string]bool{}
+			skipType = !keepType(line, mutations)
 		}
 		if m := fieldName.FindStringSubmatch(line); m != nil {
-			skipField = seen[m[1]]
+			skipField = seen[m[1]] || inMutation && !slices.Contains(mutations, m[1])
+			if inMutation && !skipField {
+				found++
+			}
 			if seen != nil {
 				seen[m[1]] = true
 			}
@@ -32,7 +39,10 @@ func reduceSchema(text string) string {
 			skipType = false
 		}
 	}
-	return strings.ReplaceAll(out.String(), "  mutation: Mutation\n", "")
+	if found != len(mutations) {
+		return "", fmt.Errorf("the schema has %d of the %d mutations that are named", found, len(mutations))
+	}
+	return out.String(), nil
 }
 
 // withoutProse returns the lines that are neither description nor remark nor blank.
@@ -53,8 +63,12 @@ func withoutProse(text string) []string {
 	return out
 }
 
-// isMutationType: the root of mutations, and what only they return.
-func isMutationType(head string) bool {
+// keepType drops what only mutations return, but for those named.
+func keepType(head string, mutations []string) bool {
 	words := strings.Fields(head)
-	return len(words) > 1 && words[0] == "type" && (words[1] == "Mutation" || strings.HasSuffix(words[1], "Payload"))
+	if len(words) < 2 || words[0] != "type" || !strings.HasSuffix(words[1], "Payload") {
+		return true
+	}
+	name := strings.TrimSuffix(words[1], "Payload")
+	return slices.Contains(mutations, strings.ToLower(name[:1])+name[1:])
 }

@@ -1,9 +1,9 @@
 // Command reduce makes the small descriptions of GitHub's APIs that the tests and the simulator use
 // from the large ones GitHub publishes: the REST description loses every operation and webhook the
-// lists do not name and all prose; the GraphQL schema loses its prose. `make github-api` runs it.
+// lists do not name and all prose; the GraphQL schema loses its prose and the mutations the list does not name. `make github-api` runs it.
 //
 //	reduce -openapi api.github.com.json -ops ops.txt -hooks hooks.txt -out api-reduced.json
-//	reduce -graphql schema.graphql -out schema.graphql.gz
+//	reduce -graphql schema.graphql -mutations mutations.txt -out schema.graphql.gz
 package main
 
 import (
@@ -18,21 +18,22 @@ import (
 )
 
 func main() {
-	var openapi, ops, hooks, graphql, out, version string
+	var openapi, ops, hooks, graphql, mutations, out, version string
 	flag.StringVar(&openapi, "openapi", "", "GitHub's OpenAPI description (api.github.com.json of @octokit/openapi)")
 	flag.StringVar(&ops, "ops", "", "operation ids to keep, one a line")
 	flag.StringVar(&hooks, "hooks", "", "webhook keys to keep, one a line")
 	flag.StringVar(&graphql, "graphql", "", "GitHub's GraphQL schema (schema.graphql of @octokit/graphql-schema)")
+	flag.StringVar(&mutations, "mutations", "", "GraphQL mutations to keep, one a line")
 	flag.StringVar(&version, "version", "", "version of the package that the description comes from")
 	flag.StringVar(&out, "out", "", "file to write")
 	flag.Parse()
-	if err := run(openapi, ops, hooks, graphql, version, out); err != nil {
+	if err := run(openapi, ops, hooks, graphql, mutations, version, out); err != nil {
 		fmt.Fprintln(os.Stderr, "reduce:", err)
 		os.Exit(1)
 	}
 }
 
-func run(openapi, ops, hooks, graphql, version, out string) error {
+func run(openapi, ops, hooks, graphql, mutations, version, out string) error {
 	switch {
 	case out == "" || (openapi == "") == (graphql == ""):
 		return errors.New("want -out and either -openapi or -graphql")
@@ -41,7 +42,15 @@ func run(openapi, ops, hooks, graphql, version, out string) error {
 		if err != nil {
 			return err
 		}
-		packed, err := pack(reduceSchema(string(raw)))
+		keep, err := readList(mutations)
+		if err != nil {
+			return err
+		}
+		text, err := reduceSchema(string(raw), keep)
+		if err != nil {
+			return err
+		}
+		packed, err := pack(text)
 		if err != nil {
 			return err
 		}
