@@ -11,7 +11,9 @@ import (
 )
 
 // Every record comes once, chain by chain and in order, over more than a page.
-func TestWalkTrail(t *testing.T) {
+func TestWalkTrail(t *testing.T) { onBoth(t, testWalkTrail) }
+
+func testWalkTrail(t *testing.T) {
 	s := openTrail(t)
 	log := trail.NewLog(s, "1.0.0", trailClock)
 	for i := range trailPage {
@@ -73,7 +75,9 @@ func TestWalkTrail(t *testing.T) {
 }
 
 // Pages of a search follow each other without a gap or an overlap.
-func TestFindTrailGoesOn(t *testing.T) {
+func TestFindTrailGoesOn(t *testing.T) { onBoth(t, testFindTrailGoesOn) }
+
+func testFindTrailGoesOn(t *testing.T) {
 	s := openTrail(t)
 	fillTrail(t, s)
 	var seen []string
@@ -96,7 +100,9 @@ func TestFindTrailGoesOn(t *testing.T) {
 	}
 }
 
-func TestHashInTrail(t *testing.T) {
+func TestHashInTrail(t *testing.T) { onBoth(t, testHashInTrail) }
+
+func testHashInTrail(t *testing.T) {
 	s := openTrail(t)
 	rows := fillTrail(t, s)
 	for _, tt := range []struct {
