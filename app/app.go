@@ -64,12 +64,12 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 		o.Now = time.Now
 	}
 	if o.Ops == nil {
-		o.Ops = NewOps(o.Version, o.Logger)
+		o.Ops = NewOps(o.Version, o.Logger, nil)
 	}
 	host, err := github.New(github.Options{
 		AppID: s.AppID, PrivateKeyPEM: s.PrivateKey, RESTURL: s.V3URL, GraphQLURL: s.V4URL,
 		Transport: o.Transport, Logger: o.Logger, Now: o.Now, UserAgent: "countersign/" + o.Version,
-		Limits: github.Limits{WritesPerMinute: s.WritesPerMinute},
+		Limits: github.Limits{WritesPerMinute: s.WritesPerMinute}, Observer: o.Ops.probe(),
 	})
 	if err != nil {
 		return nil, err
@@ -99,10 +99,10 @@ func (a *App) assemble(o Options) error {
 		Host: a.host, Store: watched, Log: trail.NewLog(watched, o.Version, o.Now),
 		Publisher: watchedPublisher{publisher, metrics}, Publications: a.store,
 		Policy: rules, PolicySource: "compiled-in defaults, mode " + rules.Mode.String() + " by setting",
-		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger,
+		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger, Probe: a.ops.probe(),
 	})
 	a.queue, err = queue.New(queue.Options{
-		Store: a.store, Runners: runners(engine, a.store, metrics), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
+		Store: a.store, Runners: runners(engine, a.store, a.ops.probe()), Workers: a.settings.Workers, Logger: o.Logger, ClientID: processName,
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/app/queue"
-	"github.com/countersign/countersign/app/telemetry"
 	"github.com/countersign/countersign/handlers"
 	"github.com/countersign/countersign/review/collect"
 	"github.com/countersign/countersign/review/forge"
@@ -17,7 +16,7 @@ import (
 
 // runners says what each kind of job does. The queue knows subjects and the
 // session knows pull requests; this is where one becomes the other.
-func runners(e *session.Engine, repos repoFinder, m *telemetry.Metrics) map[handlers.SubjectKind]queue.Runner {
+func runners(e *session.Engine, repos repoFinder, p probe) map[handlers.SubjectKind]queue.Runner {
 	out := map[handlers.SubjectKind]queue.Runner{
 		handlers.SubjectPull:         pullRunner(e, repos),
 		handlers.SubjectHead:         headRunner(e, repos),
@@ -25,7 +24,7 @@ func runners(e *session.Engine, repos repoFinder, m *telemetry.Metrics) map[hand
 		handlers.SubjectInstallation: noteRunner(e),
 	}
 	for kind, run := range out {
-		out[kind] = watchedRunner(kind, run, m)
+		out[kind] = watchedRunner(kind, run, p)
 	}
 	return out
 }

@@ -70,7 +70,7 @@ const (
 func newTrailFlags(errOut io.Writer) (*flag.FlagSet, *trailFlags) {
 	o := &trailFlags{}
 	f := flags("trail", trailHelp, errOut)
-	f.StringVar(&o.database, "database", databasePath(), "the database file ($COUNTERSIGN_DATABASE)")
+	f.StringVar(&o.database, "database", databasePath(), "the database file ($COUNTERSIGN_DATABASE); without it, $DATABASE_URL comes first")
 	f.BoolVar(&o.asJSON, "json", false, "show, query, verify: JSON, for programs")
 	f.StringVar(&o.repo, "repo", "", "query, export, verify --github: of this repository, OWNER/NAME")
 	f.IntVar(&o.pull, "pull", 0, "query, export: of this pull request of --repo")
@@ -121,7 +121,7 @@ func trailCommand(ctx context.Context, args []string, out, errOut io.Writer) (er
 	if o.file != "" {
 		return o.verifyFile(ctx, out)
 	}
-	db, err := openTrail(ctx, o.database)
+	db, err := openTrail(ctx, f, o.database)
 	if err != nil {
 		return err
 	}
@@ -129,9 +129,16 @@ func trailCommand(ctx context.Context, args []string, out, errOut io.Writer) (er
 	return do(ctx, db, out, errOut)
 }
 
-func openTrail(ctx context.Context, path string) (*store.Store, error) {
+// openTrail opens the database that the server uses: DATABASE_URL, which holds a
+// password and so is no flag, unless a file is named.
+func openTrail(ctx context.Context, f *flag.FlagSet, path string) (*store.Store, error) {
+	named := false
+	f.Visit(func(given *flag.Flag) { named = named || given.Name == "database" })
+	if url := os.Getenv("DATABASE_URL"); url != "" && !named {
+		return store.OpenReadOnly(ctx, store.Options{URL: url})
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no database at %s; name it with --database or COUNTERSIGN_DATABASE", path)
+		return nil, fmt.Errorf("no database at %s; name it with --database, COUNTERSIGN_DATABASE or DATABASE_URL", path)
 	}
 	return store.OpenReadOnly(ctx, store.Options{Path: path})
 }
