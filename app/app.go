@@ -79,12 +79,12 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 		o.Now = time.Now
 	}
 	if o.Ops == nil {
-		o.Ops = NewOps(o.Version, o.Logger)
+		o.Ops = NewOps(o.Version, o.Logger, nil)
 	}
 	host, err := github.New(github.Options{
 		AppID: s.AppID, PrivateKeyPEM: s.PrivateKey, RESTURL: s.V3URL, GraphQLURL: s.V4URL,
 		Transport: o.Transport, Logger: o.Logger, Now: o.Now, UserAgent: "countersign/" + o.Version,
-		Limits: github.Limits{WritesPerMinute: s.WritesPerMinute},
+		Limits: github.Limits{WritesPerMinute: s.WritesPerMinute}, Observer: o.Ops.probe(),
 	})
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (a *App) assemble(o Options) error {
 		Host: a.host, Store: watched, Log: trail.NewLog(watched, o.Version, o.Now),
 		Publisher: watchedPublisher{publisher, metrics}, Publications: a.store, Failures: a.store, Findings: a.store,
 		Policy: rules, PolicySource: "compiled-in defaults, mode " + rules.Mode.String() + " by setting",
-		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger,
+		Debounce: a.settings.Debounce, Settle: a.settings.Settle, Now: o.Now, Logger: o.Logger, Probe: a.ops.probe(),
 	})
 	gentle := o.Gentleness.withDefaults()
 	a.reconciler = &reconciler{
@@ -125,7 +125,7 @@ func (a *App) assemble(o Options) error {
 		pace: store.Pace{Every: a.settings.Reconcile, Call: gentle.Call, Wake: gentle.Wake, Stale: gentle.Stale},
 	}
 	a.queue, err = queue.New(queue.Options{
-		Store: a.store, Runners: runners(engine, a.store, a.reconciler, metrics), Workers: a.settings.Workers, Logger: o.Logger, ClientID: a.name,
+		Store: a.store, Runners: runners(engine, a.store, a.reconciler, a.ops.probe()), Workers: a.settings.Workers, Logger: o.Logger, ClientID: a.name,
 		GivenUp:     givenUp(engine, a.store, o.Logger),
 		MaxAttempts: o.Retries.MaxAttempts, Backoff: o.Retries.Backoff, LatePause: o.Retries.LatePause,
 	})

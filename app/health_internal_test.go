@@ -50,7 +50,7 @@ func TestReadiness(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log strings.Builder
-			o := NewOps("1.2.3", zerolog.New(&log))
+			o := NewOps("1.2.3", zerolog.New(&log), nil)
 			tc.life(o.health)
 			begun := time.Now()
 			code, body := get(o.server.Handler, http.MethodGet, ReadyPath)
@@ -73,7 +73,7 @@ func TestReadiness(t *testing.T) {
 
 // Whoever asks in a loop does not become load of the database.
 func TestReadinessIsAskedOnce(t *testing.T) {
-	o := NewOps("1", zerolog.Nop())
+	o := NewOps("1", zerolog.Nop(), nil)
 	at, asked := time.Unix(1_790_000_000, 0), 0
 	o.health.now = func() time.Time { return at }
 	o.health.opened(func(context.Context) error { asked++; return errors.New("down") })

@@ -33,7 +33,7 @@ func (w *world) ask(base, path string) (int, string) {
 // withOps serves the operators' pages; the address is returned by the pointer.
 func withOps(base *string) furnish {
 	return func(w *world) {
-		w.ops = app.NewOps("test", zerolog.New(w.log))
+		w.ops = app.NewOps("test", zerolog.New(w.log), w.tracing)
 		var lc net.ListenConfig
 		l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
 		w.must(err)
@@ -98,6 +98,9 @@ func TestMetricsOfASession(t *testing.T) {
 		`countersign_acknowledgement_seconds_count{outcome="accepted"}`,
 		`countersign_turns_total{kind="pull",outcome="done"}`, `countersign_turns_total{kind="head",outcome="done"}`,
 		`countersign_publications_total{result="created"} 3`, `countersign_publications_total{result="patched"}`,
+		`countersign_gates_total{decision="pending",tier="low"} 1`, `countersign_gates_total{decision="approved",tier="low"} 1`,
+		`countersign_delivery_to_gate_seconds_count{turn="evaluate"} 1`,
+		`countersign_github_calls_total{route="POST /graphql Snapshot",status="2xx"} 2`, `countersign_github_call_seconds_count{route="POST /graphql Pull"} 1`,
 		`countersign_queue_jobs{state="running"} 0`, "countersign_deliveries_waiting 0", "countersign_ready",
 	} {
 		if !strings.Contains(text, want) {

@@ -19,19 +19,22 @@ import (
 type Ops struct {
 	metrics *telemetry.Metrics
 	health  *health
+	tracing *telemetry.Tracing
 	server  *http.Server
 }
 
-// NewOps returns an Ops that says "starting".
-func NewOps(version string, logger zerolog.Logger) *Ops {
+// NewOps returns an Ops that says "starting". tracing may be nil: no traces.
+func NewOps(version string, logger zerolog.Logger, tracing *telemetry.Tracing) *Ops {
 	m := telemetry.New(telemetry.Options{Version: version})
-	o := &Ops{metrics: m, health: newHealth(m, logger)}
+	o := &Ops{metrics: m, health: newHealth(m, logger), tracing: tracing}
 	mux := http.NewServeMux()
 	o.health.routes(mux)
 	mux.Handle(MetricsPath, m.Handler(logger))
 	o.server = newServer(mux, logger)
 	return o
 }
+
+func (o *Ops) probe() probe { return probe{metrics: o.metrics, tracing: o.tracing} }
 
 // Serve serves health, readiness and metrics on the listener until Close. The
 // address is for operators: metrics tell what the service does.
@@ -45,14 +48,18 @@ func (o *Ops) Serve(l net.Listener) error {
 // opsGrace lets a scrape end that is under way.
 const opsGrace = 2 * time.Second
 
-// Close ends Serve.
+// Close ends Serve, and hands over the last spans.
 func (o *Ops) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), opsGrace)
 	defer cancel()
-	if err := o.server.Shutdown(ctx); err != nil {
-		return o.server.Close()
+	err := o.server.Shutdown(ctx)
+	if err != nil {
+		err = o.server.Close()
 	}
-	return nil
+	if terr := o.tracing.Close(context.Background()); terr != nil {
+		err = errors.Join(err, fmt.Errorf("hand over the last traces: %w", terr))
+	}
+	return err
 }
 
 // newServer bounds what a connection may take. GitHub sends 25 MB at most and

@@ -10,7 +10,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/countersign/countersign/app/queue"
-	"github.com/countersign/countersign/app/telemetry"
 	"github.com/countersign/countersign/handlers"
 	"github.com/countersign/countersign/review/collect"
 	"github.com/countersign/countersign/review/forge"
@@ -19,7 +18,7 @@ import (
 
 // runners says what each kind of job does. The queue knows subjects and the
 // session knows pull requests; this is where one becomes the other.
-func runners(e *session.Engine, repos repoFinder, reconcile *reconciler, m *telemetry.Metrics) map[handlers.SubjectKind]queue.Runner {
+func runners(e *session.Engine, repos repoFinder, reconcile *reconciler, p probe) map[handlers.SubjectKind]queue.Runner {
 	out := map[handlers.SubjectKind]queue.Runner{
 		handlers.SubjectPull:         pullRunner(e, repos),
 		handlers.SubjectHead:         headRunner(e, repos),
@@ -27,7 +26,7 @@ func runners(e *session.Engine, repos repoFinder, reconcile *reconciler, m *tele
 		handlers.SubjectInstallation: reconcile.soon(noteRunner(e)),
 	}
 	for kind, run := range out {
-		out[kind] = watchedRunner(kind, run, m)
+		out[kind] = watchedRunner(kind, run, p)
 	}
 	return out
 }

@@ -33,15 +33,20 @@ func (w watchedIntake) Accept(ctx context.Context, d handlers.Delivery) (bool, e
 	return fresh, err
 }
 
-// watchedRunner counts turns.
-func watchedRunner(kind handlers.SubjectKind, run queue.Runner, m *telemetry.Metrics) queue.Runner {
+// watchedRunner counts turns, and is the root of their spans.
+func watchedRunner(kind handlers.SubjectKind, run queue.Runner, p probe) queue.Runner {
 	return func(ctx context.Context, t queue.Turn) (out queue.Outcome, err error) {
-		begun, ended := time.Now(), false
+		begun, ended, outcome := time.Now(), false, "panic"
+		ctx, end := p.tracing.Start(ctx, "turn "+string(kind), errorKind, func() []telemetry.Attr {
+			return []telemetry.Attr{{Key: "countersign.outcome", Text: outcome}, {Key: "countersign.attempt", Number: int64(t.Attempt)}, {Key: "countersign.events", Number: int64(len(t.Events))}}
+		})
 		defer func() {
-			m.Turn(string(kind), turnOutcome(ctx, out, err, ended), time.Since(begun))
+			outcome = turnOutcome(ctx, out, err, ended)
+			p.metrics.Turn(string(kind), outcome, time.Since(begun))
 			if store.IsFault(err) {
-				m.DatabaseFailed("turn")
+				p.metrics.DatabaseFailed("turn")
 			}
+			end(err)
 		}()
 		out, err = run(ctx, t)
 		ended = true

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign/countersign/app"
 	"github.com/countersign/countersign/app/githubsim"
 	"github.com/countersign/countersign/app/githubsim/apicheck"
+	"github.com/countersign/countersign/app/telemetry"
 	"github.com/countersign/countersign/config"
 	"github.com/countersign/countersign/review/permission"
 	"github.com/countersign/countersign/review/publish"
@@ -47,6 +48,7 @@ type world struct {
 	retries  app.Retries
 	base     http.RoundTripper // nil: every call is validated
 	ops      *app.Ops          // nil: the service's own
+	tracing  *telemetry.Tracing
 	service  *app.App
 	stop     context.CancelFunc
 	stopped  chan error

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -18,6 +19,8 @@ type Sources struct {
 	Env func(string) (string, bool)
 	// File is the path of the YAML file; empty: COUNTERSIGN_CONFIG, or none.
 	File string
+	// Without names required settings that the caller has no use for.
+	Without []string
 }
 
 // Fault is one thing wrong with the settings.
@@ -75,6 +78,7 @@ func Load(src Sources) (Settings, error) {
 	for _, row := range l.rows {
 		v, ok := l.find(row, inFile)
 		switch {
+		case !ok && row.required && slices.Contains(src.Without, row.name):
 		case !ok && row.required:
 			l.fault(row.name, "", missing(row))
 		case ok && !v.broken:

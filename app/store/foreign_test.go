@@ -64,6 +64,9 @@ func schemaOf(t *testing.T, path string) (out []string) {
 		}
 		out = append(out, name)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

@@ -98,7 +98,7 @@ func OpenReadOnly(ctx context.Context, opts Options) (s *Store, err error) {
 		where, tables = "behind DATABASE_URL", `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'trail'`
 		s, err = openPostgres(ctx, opts, true)
 	} else if err = mustExist(opts.Path); err == nil {
-		s, err = connect(ctx, opts, readOnlyDSN(opts.Path))
+		s, err = connectForReading(ctx, opts)
 	}
 	if err != nil {
 		return nil, err

@@ -160,37 +160,17 @@ func (s *Store) ReadTrail(ctx context.Context, chain trail.Chain, f func(trail.R
 
 // FindTrail implements trail.Store. Ids are ULIDs: their order is that of time.
 func (s *Store) FindTrail(ctx context.Context, q trail.Query) ([]trail.Record, error) {
-	var where []string
-	var args []any
-	add := func(column string, value any) {
-		args = append(args, value)
-		where = append(where, fmt.Sprintf("%s = $%d", column, len(args)))
-	}
-	if q.SessionID != "" {
-		// The second condition lets the partial index serve the query.
-		add("session_id", q.SessionID)
-		where = append(where, "session_id <> ''")
-	}
-	if q.Repo != "" {
-		add("repo", q.Repo)
-	}
-	if q.Pull != 0 {
-		add("pull", q.Pull)
-	}
-	if q.Type != "" {
-		add("type", string(q.Type))
+	w, none, err := s.trailWhereOf(ctx, q)
+	if err != nil || none {
+		return nil, err
 	}
 	limit := q.Limit
 	if limit <= 0 {
 		limit = trailFindDefault
 	}
-	query := `SELECT ` + trailColumns + ` FROM trail`
-	if len(where) > 0 {
-		query += ` WHERE ` + strings.Join(where, " AND ")
-	}
-	args = append(args, limit)
-	query += fmt.Sprintf(` ORDER BY id LIMIT $%d`, len(args))
-	records, err := s.queryTrail(ctx, query, args...)
+	w.args = append(w.args, limit)
+	query := `SELECT ` + trailColumns + ` FROM trail` + w.String() + fmt.Sprintf(` ORDER BY id LIMIT $%d`, len(w.args))
+	records, err := s.queryTrail(ctx, query, w.args...)
 	if err != nil {
 		return nil, fmt.Errorf("search the trail: %w", err)
 	}

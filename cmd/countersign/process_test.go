@@ -335,10 +335,10 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"serve", "now"}, `serve takes no arguments, got ["now"]`},
 		{[]string{"demo", "now"}, "demo takes no arguments"},
 		{[]string{"version", "x"}, "version takes no arguments"},
-		{[]string{"trail"}, "want show or verify"},
+		{[]string{"trail"}, "want show, query, export or verify"},
 		{[]string{"trail", "show"}, "want a session's id, or OWNER/NAME and a number"},
 		{[]string{"trail", "show", "acme/shop"}, "want a session's id, or OWNER/NAME and a number"},
-		{[]string{"trail", "show", "acme/shop", "x"}, `want a pull request's number, got "x"`},
+		{[]string{"trail", "show", "acme/shop", "x"}, `want a pull request's number, from 1, got "x"`},
 		{[]string{"trail", "verify", "acme/shop", "1"}, "trail verify takes no arguments"},
 		{[]string{"trail", "--json", "verify"}, "no database at " + s.db},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/countersign/countersign/app"
+	"github.com/countersign/countersign/app/telemetry"
 	"github.com/countersign/countersign/config"
 )
 
@@ -44,6 +45,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return fmt.Errorf("log level: %w", err)
 	}
 	logger := zerolog.New(errOut).Level(level).With().Timestamp().Logger()
+	telemetry.JoinLogs(logger)
 	for _, f := range config.Mistyped(os.Environ()) {
 		logger.Warn().Str("setting", f.Name).Str("where", f.Where).Msg(f.Problem)
 	}
@@ -55,7 +57,12 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	ops := app.NewOps(version, logger)
+	tracing, err := telemetry.TracingFromEnv(starting, os.LookupEnv, version)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	ops := app.NewOps(version, logger, tracing)
 	stop, err := serveOps(starting, ops, settings.OpsAddr, logger)
 	if err != nil {
 		l.Close()
@@ -94,8 +101,13 @@ func listen(ctx context.Context, addr, setting string) (net.Listener, error) {
 // serveOps serves what operators see, from before the migrations until after
 // the service has stopped.
 func serveOps(ctx context.Context, ops *app.Ops, addr string, logger zerolog.Logger) (stop func(), err error) {
+	closeOps := func() {
+		if err := ops.Close(); err != nil {
+			logger.Warn().Err(err).Msg("stop serving metrics")
+		}
+	}
 	if addr == "" {
-		return func() {}, nil
+		return closeOps, nil
 	}
 	l, err := listen(ctx, addr, "COUNTERSIGN_OPS_ADDR")
 	if err != nil {
@@ -110,9 +122,7 @@ func serveOps(ctx context.Context, ops *app.Ops, addr string, logger zerolog.Log
 	}()
 	logger.Info().Str("ops_addr", l.Addr().String()).Msg("serving metrics, health and readiness")
 	return func() {
-		if err := ops.Close(); err != nil {
-			logger.Warn().Err(err).Msg("stop serving metrics")
-		}
+		closeOps()
 		<-done
 	}, nil
 }

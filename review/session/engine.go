@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/countersign/countersign/config/policy"
+	"github.com/countersign/countersign/review"
 	"github.com/countersign/countersign/review/forge"
 	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/review/trail"
@@ -29,8 +30,8 @@ type Publications interface {
 	OpenPublications(ctx context.Context, repoID int64, pull int) ([]publish.Publication, error)
 }
 
-// Options put an Engine together. All fields are needed but Failures, Findings, Now
-// and Logger.
+// Options put an Engine together. All fields are needed but Failures, Findings, Now,
+// Logger and Probe.
 type Options struct {
 	Host         forge.Host
 	Store        Store
@@ -50,6 +51,8 @@ type Options struct {
 	Debounce, Settle time.Duration
 	Now              func() time.Time
 	Logger           zerolog.Logger
+	// Probe watches the gates; nil: nobody does.
+	Probe Probe
 }
 
 // Engine runs turns. It holds no state of its own: everything is in the Store.
@@ -112,9 +115,12 @@ type run struct {
 	rerun   bool      // a new check run was asked for
 	recheck time.Time // when the clock alone may change what the checks say
 	hint    *Event    // what the forge itself said of the head, better than any event
-	readAt  time.Time // the pull request's own time when it was read; older events tell nothing
-	finding *Finding  // what a reconciler saw, until a turn has dealt with it
-	forced  bool      // the check was written whatever our own row says
+	// again: the gate is recomputed, without a new session; decision is its result.
+	again    bool
+	decision review.Decision
+	readAt   time.Time // the pull request's own time when it was read; older events tell nothing
+	finding  *Finding  // what a reconciler saw, until a turn has dealt with it
+	forced   bool      // the check was written whatever our own row says
 }
 
 // ended stops a session before its decision, without being a failure.

@@ -13,27 +13,56 @@ import (
 
 // evaluate takes a pull request through the gates, from intake to publication.
 func (r *run) evaluate(ctx context.Context) (Outcome, error) {
-	if err := r.start(ctx); err != nil { // G0
+	if err := r.in(ctx, "G0", r.start); err != nil {
 		return Outcome{}, err
 	}
-	pull, err := r.readPull(ctx) // G1
+	var pull forge.Pull
+	err := r.in(ctx, "G1", func(ctx context.Context) (err error) {
+		pull, err = r.readPull(ctx)
+		return err
+	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	found, err := r.collect(ctx, pull) // G4: what is there
+	var found found
+	err = r.in(ctx, "G4", func(ctx context.Context) (err error) { // what is there
+		found, err = r.collect(ctx, pull)
+		return err
+	})
 	if err != nil {
 		return Outcome{}, err
 	}
+	if err := r.judge(ctx, pull, found); err != nil {
+		return Outcome{}, err
+	}
+	return r.conclude(ctx)
+}
+
+// judge takes what was read through the gates that ask nobody.
+func (r *run) judge(ctx context.Context, pull forge.Pull, found found) error {
 	assessed := r.assess(found)
-	allowed := r.permit(found, assessed)   // G3
-	r.plan(pull, found, assessed, allowed) // G2
-	r.evidence(found, assessed, allowed)   // G4: the record of it
-	r.review(pull)                         // G5
-	if err := r.checkpoint(ctx); err != nil {
-		return Outcome{}, err
+	var allowed review.Permission
+	quick := func(gate string, f func()) {
+		_ = r.in(ctx, gate, func(context.Context) error { f(); return nil })
 	}
-	outcome := r.gate()            // G6
-	return r.publish(ctx, outcome) // G7
+	quick("G3", func() { allowed = r.permit(found, assessed) })
+	quick("G2", func() { r.plan(pull, found, assessed, allowed) })
+	r.evidence(found, assessed, allowed) // G4: the record of it
+	return r.in(ctx, "G5", func(ctx context.Context) error {
+		r.review(pull)
+		return r.checkpoint(ctx)
+	})
+}
+
+// conclude is what follows from the evidence: the gate, and its publication.
+func (r *run) conclude(ctx context.Context) (out Outcome, err error) {
+	var outcome review.Outcome
+	_ = r.in(ctx, "G6", func(context.Context) error { outcome = r.gate(); return nil })
+	err = r.in(ctx, "G7", func(ctx context.Context) (err error) {
+		out, err = r.publish(ctx, outcome)
+		return err
+	})
+	return out, err
 }
 
 // start opens the session: the deliveries are chained, and the check goes back
@@ -214,6 +243,7 @@ func (r *run) gate() review.Outcome {
 	out := review.Gate(r.s.Evidence, reviewRules(r.o.Policy, r.s.Assessment))
 	r.note("G6", trail.TypeGateDecision, gateDecision(out, r.s))
 	r.automaticApprovals(out)
+	r.decision = out.Gate.Decision
 	return out
 }
 
@@ -229,6 +259,7 @@ func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) 
 	if err := r.post(forge.WithLane(ctx, forge.LaneFast), v); err != nil { // somebody waits for it
 		return Outcome{}, err
 	}
+	r.decided(out)
 	r.s.Status, r.s.DecidedAt = Decided, r.now()
 	r.note("G7", trail.TypeFinalReport, r.finalReport(out))
 	allowed := r.allowNotes()

@@ -44,7 +44,8 @@ func (r *run) recompute(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	r.note("G4", trail.TypeCheckSummary, checkSummary(r.s.Evidence.Checks))
-	return r.publish(ctx, r.gate())
+	r.again = true
+	return r.conclude(ctx)
 }
 
 // evaluateAt evaluates what the forge shows now, of which no event told: it was

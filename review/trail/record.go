@@ -114,8 +114,12 @@ type Head struct {
 // Query selects records; empty fields select all.
 type Query struct {
 	SessionID string
-	Repo      string // "owner/name"
+	Repo      string // "owner/name", in any spelling of its letters
 	Pull      int
 	Type      Type
-	Limit     int
+	// Since and Until bound the time of a record: at or after, before.
+	Since, Until time.Time
+	// After is the id of the last record that was seen: only later ones.
+	After string
+	Limit int
 }

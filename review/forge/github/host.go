@@ -29,6 +29,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// Logger receives retries and waits. Its zero value is silent.
 	Logger zerolog.Logger
+	// Observer is told of calls and waits; nil: nobody is.
+	Observer Observer
 	// Now is the clock for token ages and rate limits; time.Now when nil.
 	Now func() time.Time
 	// UserAgent is sent with every request; GitHub refuses requests without one.
@@ -113,10 +115,14 @@ func (h *Host) wire(o Options) http.RoundTripper {
 	if base == nil {
 		base = newTransport(h.limits.CallTimeout)
 	}
-	one := &exchange{next: base, limits: h.limits}
-	paced := &pace{next: one, state: h.state, clock: h.clock}
+	watch := o.Observer
+	if watch == nil {
+		watch = unobserved{}
+	}
+	one := &observed{next: &exchange{next: base, limits: h.limits}, to: watch}
+	paced := &pace{next: one, state: h.state, clock: h.clock, watch: watch}
 	retried := &retry{next: paced, limits: h.limits, clock: h.clock, log: o.Logger}
-	return &obeyLimits{next: retried, state: h.state, inPlace: h.limits.WaitInPlace, clock: h.clock, log: o.Logger}
+	return &obeyLimits{next: retried, state: h.state, inPlace: h.limits.WaitInPlace, clock: h.clock, log: o.Logger, watch: watch}
 }
 
 // AppID is our App's id.

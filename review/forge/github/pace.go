@@ -11,6 +11,7 @@ type pace struct {
 	next  http.RoundTripper
 	state *installations
 	clock clock
+	watch Observer
 }
 
 func (p *pace) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -21,6 +22,9 @@ func (p *pace) RoundTrip(req *http.Request) (*http.Response, error) {
 	now := p.clock.now()
 	turn := p.state.get(c.installation).writes.ReserveN(now, 1)
 	wait := turn.DelayFrom(now)
+	if wait > 0 {
+		p.watch.Waited("pace", wait)
+	}
 	if wait > 0 && p.clock.sleep(req.Context(), wait) != nil {
 		turn.CancelAt(now)
 		return nil, &limitedError{after: wait}

@@ -36,12 +36,14 @@ type obeyLimits struct {
 	inPlace time.Duration
 	clock   clock
 	log     zerolog.Logger
+	watch   Observer
 }
 
 func (l *obeyLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req)
 	inst := l.state.get(c.installation)
 	if wait := inst.blockedFor(c.graphql, l.clock.now()); wait > 0 {
+		l.watch.Waited("limit", wait)
 		if wait > l.inPlace || l.clock.sleep(req.Context(), wait) != nil {
 			return nil, &limitedError{after: wait}
 		}
@@ -56,6 +58,7 @@ func (l *obeyLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	inst.block(limit, c.graphql, now)
+	l.watch.Waited(limit.reason(), limit.after)
 	l.log.Warn().Str("route", c.route).Int64("installation", c.installation).
 		Dur("after", limit.after).Bool("secondary", limit.secondary).Msg("github rate limit")
 	if limit.after > l.inPlace || l.clock.sleep(req.Context(), limit.after) != nil {
