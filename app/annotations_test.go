@@ -12,11 +12,7 @@ import (
 	"github.com/countersign/countersign/review/trail"
 )
 
-const (
-	hiddenLine  = "package cart\n\n// allowed \u202e } if admin {\nvar x = 1\n"
-	injectedRun = "on: pull_request_target\njobs:\n  x:\n    runs-on: ubuntu-latest\n    steps:\n" +
-		"      - run: echo \"${{ github.event.pull_request.title }}\"\n"
-)
+const hiddenLine = "package cart\n\n// allowed \u202e } if admin {\nvar x = 1\n"
 
 // marked are a run's annotations, as "level path:line".
 func marked(run githubsim.CheckRun) []string {
@@ -46,32 +42,67 @@ func (w *world) review(sha, title string) githubsim.CheckRun {
 	return w.awaitNamed(sha, publish.ReviewName, concluded("neutral", title))
 }
 
-// The whole path of a finding: on its line once, by the check that informs, whatever
-// CI says afterwards; gone with the push that removes it; not marked again by a re-run
-// that finds the same.
+// crowded has 1 critical and 11 high findings: ten are comments, two are left.
+func crowded(key string) []githubsim.Change {
+	out := []githubsim.Change{{Path: "docs/setup.md", Content: "# Setup\n\nexport AWS_ACCESS_KEY_ID=" + key + "\n"}}
+	for i := range 11 {
+		out = append(out, githubsim.Change{Path: fmt.Sprintf("cart/c%02d.go", i), Content: hiddenLine})
+	}
+	return out
+}
+
+func (w *world) wantCommented(p *githubsim.Pull, want ...string) {
+	w.t.Helper()
+	var got []string
+	for _, c := range p.ReviewComments() {
+		if c.InReplyTo == 0 && !c.Pending {
+			got = append(got, fmt.Sprintf("%s:%d", c.Path, c.OriginalLine))
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		w.t.Errorf("commented at %q, want each once at %q", got, want)
+	}
+}
+
+// The whole path of more findings than are commented: the gravest are comments on
+// their lines, the others are marked by the check that informs, each once, whatever CI
+// says afterwards; a push that fixes one makes room for another; a re-run that finds
+// the same says nothing again.
 func TestFindingsAreMarkedOnTheirLinesOnce(t *testing.T) {
 	w := newWorld(t)
 	key := "AKIA" + "Z7XQ3M2N5P4R6TBV" // in two parts: this file holds none
-	p := w.open("marks", githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n\nexport AWS_ACCESS_KEY_ID=" + key + "\n"},
-		githubsim.Change{Path: "cart/cart.go", Content: hiddenLine})
-	decision := w.await(p.HeadSHA(), concluded("failure", "Critical · changes requested · 2 findings"))
-	first := w.review(p.HeadSHA(), "2 findings · 1 critical, 1 high · not reviewed")
+	p := w.open("marks", crowded(key)...)
+	decision := w.await(p.HeadSHA(), concluded("failure", "Critical · changes requested · 12 findings"))
+	first := w.review(p.HeadSHA(), "12 findings · 1 critical, 11 high · not reviewed")
 	w.idle()
 	w.wantMarked(decision)
-	both := []string{"failure cart/cart.go:3", "failure docs/setup.md:3"}
+	both := []string{"failure cart/c09.go:3", "failure cart/c10.go:3"}
 	w.wantMarked(first, both...)
+	commented := []string{"docs/setup.md:3"}
+	for i := 8; i >= 0; i-- {
+		commented = slices.Insert(commented, 0, fmt.Sprintf("cart/c%02d.go:3", i))
+	}
+	w.wantCommented(p, commented...)
+	texts := []string{first.Output.Summary, first.Output.Text}
 	for _, a := range first.Output.Annotations {
-		if text := a.Title + a.Message + a.Raw; strings.Contains(text, key) || strings.Contains(text, "\u202e") || strings.Contains(text, "export") || a.Message == "" {
-			t.Errorf("annotation %+v shows source, or says nothing", a)
+		texts = append(texts, a.Title+a.Message+a.Raw)
+	}
+	for _, c := range p.ReviewComments() {
+		texts = append(texts, c.Body)
+	}
+	for _, text := range texts {
+		if strings.Contains(text, key) || strings.Contains(text, "\u202e") || strings.Contains(text, "export") {
+			t.Errorf("source is shown: %q", text)
 		}
 	}
-	// The high finding is listed beside the critical one, with its line.
-	for _, want := range []string{"`deterministic-critical`", "`deterministic-finding`", "cart/cart.go#L3", "| Findings | 1 critical, 1 high |"} {
+	// The high findings are listed beside the critical one, with their lines.
+	for _, want := range []string{"`deterministic-critical`", "`deterministic-finding`", "cart/c00.go#L3", "| Findings | 1 critical, 11 high |"} {
 		if !strings.Contains(decision.Output.Summary, want) {
 			t.Errorf("the summary does not say %q:\n%s", want, decision.Output.Summary)
 		}
 	}
-	if n := strings.Count(first.Output.Summary, "; marked below\n"); n != 2 || strings.Contains(first.Output.Summary, key) {
+	if n := strings.Count(first.Output.Summary, "; marked below\n"); n != 2 {
 		t.Errorf("%d findings are said to be marked:\n%s", n, first.Output.Summary)
 	}
 	// CI is recomputed with the re-reads and the one patch that it takes: no list of
@@ -89,10 +120,12 @@ func TestFindingsAreMarkedOnTheirLinesOnce(t *testing.T) {
 	old := p.HeadSHA()
 	_, err := p.Push(githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n"})
 	w.must(err)
-	decision = w.await(p.HeadSHA(), concluded("failure", "High · changes requested · 1 finding"))
-	second := w.review(p.HeadSHA(), "1 finding · 1 high · not reviewed")
+	decision = w.await(p.HeadSHA(), concluded("failure", "High · changes requested · 11 findings"))
+	second := w.review(p.HeadSHA(), "11 findings · 11 high · not reviewed")
 	w.idle()
-	w.wantMarked(second, "failure cart/cart.go:3")
+	w.wantMarked(second, "failure cart/c10.go:3")
+	commented = slices.Insert(commented, 9, "cart/c09.go:3")
+	w.wantCommented(p, commented...)
 	// What was found on the old head stays true of it.
 	w.wantMarked(first, both...)
 	for _, name := range []string{publish.CheckName, publish.ReviewName, publish.CoverageName} {
@@ -107,7 +140,8 @@ func TestFindingsAreMarkedOnTheirLinesOnce(t *testing.T) {
 		return len(runs) == 2 && runs[1].Status == "completed"
 	}, func() string { return "no second run was asked for and ended" })
 	w.idle()
-	w.wantMarked(second, "failure cart/cart.go:3")
+	w.wantMarked(second, "failure cart/c10.go:3")
+	w.wantCommented(p, commented...)
 	if runs := w.ours(p.HeadSHA(), publish.ReviewName); len(runs) != 1 {
 		t.Errorf("%d runs of %s after a re-run that found the same", len(runs), publish.ReviewName)
 	}
@@ -124,25 +158,21 @@ func TestLinesAreMarkedOnceThoughGitHubFails(t *testing.T) {
 				w := newWorld(t)
 				// The first POST is the decision's own.
 				w.sim.Fail(githubsim.Fault{Route: "POST /repos/{owner}/{repo}/check-runs", Nth: 2, Times: times, After: after, Status: http.StatusBadGateway})
-				p := w.open("inject", githubsim.Change{Path: ".github/workflows/pr.yml", Content: injectedRun})
-				w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
+				p := w.open("marks", crowded("none of these")...)
+				w.await(p.HeadSHA(), concluded("failure", "High · changes requested · 11 findings"))
 				run := w.review(p.HeadSHA(), "")
 				w.awaitNamed(p.HeadSHA(), publish.CoverageName, concluded("neutral", ""))
 				w.idle()
 				if errs := len(w.records(p.Number(), trail.TypeRunError)); times == 1 && errs != 0 {
 					t.Errorf("%d errors are recorded, want the lost answer asked for at once", errs)
 				}
-				want := marked(run)
-				if !slices.Contains(want, "failure .github/workflows/pr.yml:6") {
-					t.Errorf("marked at %q", want)
-				}
-				w.wantMarked(run, want...)
+				w.wantMarked(run, "failure cart/c10.go:3")
 				for _, name := range []string{publish.CheckName, publish.ReviewName, publish.CoverageName} {
 					if n := len(w.ours(p.HeadSHA(), name)); n != 1 {
 						t.Errorf("%d runs of %s", n, name)
 					}
 				}
-				w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
+				w.await(p.HeadSHA(), concluded("failure", "High · changes requested · 11 findings"))
 				w.verify()
 			})
 		}

@@ -79,8 +79,8 @@ func TestCallsOfASession(t *testing.T) {
 	w.await(p.HeadSHA(), waiting("Low · waiting"))
 	w.idle()
 	total, routes := w.calls()
-	if total > 11 {
-		t.Errorf("%d calls for a first session, want at most 11: %v", total, routes)
+	if total > 10 {
+		t.Errorf("%d calls for a first session, want at most 10: %v", total, routes)
 	}
 	if creates := routes["POST /repos/{owner}/{repo}/check-runs"]; creates != 3 {
 		t.Errorf("%d check runs were made, want each of the three by one call: %v", creates, routes)
@@ -101,6 +101,49 @@ func TestCallsOfASession(t *testing.T) {
 	if total, routes := w.calls(); total > 2 {
 		t.Errorf("%d calls for a recomputation, want at most 2: %v", total, routes)
 	}
+}
+
+// What a session with three checks and comments on lines costs: at most 12 calls with
+// nothing known, 9 with what the process keeps (token, rules). CI's own events cost
+// what a recomputation costs, beside that.
+func TestCallsOfASessionWithComments(t *testing.T) {
+	w := newWorld(t)
+	w.repo.RequireChecks("main", githubsim.CheckRef{Context: "build", AppID: actionsApp})
+	spent := func(most int, act func() *githubsim.Pull) *githubsim.Pull {
+		w.sim.Hold()
+		w.sim.ResetRequests()
+		p := act()
+		w.sim.Release()
+		w.review(p.HeadSHA(), "")
+		w.awaitNamed(p.HeadSHA(), publish.CoverageName, concluded("neutral", ""))
+		w.idle()
+		total, routes := w.calls()
+		if total > most {
+			t.Errorf("%d calls, want at most %d: %v", total, most, routes)
+		}
+		t.Logf("%d calls: %v", total, routes)
+		return p
+	}
+	p := spent(12, func() *githubsim.Pull {
+		p := w.open("first", githubsim.Change{Path: "cart/cart.go", Content: hiddenLine})
+		w.check(p.HeadSHA(), "build", "in_progress")
+		return p
+	})
+	w.wantCommented(p, "cart/cart.go:3")
+	p = spent(9, func() *githubsim.Pull {
+		p := w.open("second", githubsim.Change{Path: "cart/other.go", Content: hiddenLine})
+		w.check(p.HeadSHA(), "build", "in_progress")
+		return p
+	})
+	w.wantCommented(p, "cart/other.go:3")
+	// A finding that is commented already is no further review.
+	spent(7, func() *githubsim.Pull {
+		_, err := p.Push(githubsim.Change{Path: "cart/new.go", Content: "package cart\n"})
+		w.must(err)
+		w.check(p.HeadSHA(), "build", "in_progress")
+		return p
+	})
+	w.wantCommented(p, "cart/other.go:3")
 }
 
 // A check that turns red after the approval turns the gate red within one

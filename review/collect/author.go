@@ -10,10 +10,10 @@ import (
 // ghost stands for an account that is gone.
 const ghost = "ghost"
 
-// Author asks once what the pull request's author may do here. What could not
-// be established is unknown, and so is whether this is a first contribution:
-// GitHub's association depends on who asks. An error means that asking again may
-// be answered, and that nothing should be concluded until then.
+// Author says whether the pull request's author is new here, and asks once what a
+// newcomer may do. Nothing hangs on the rights of others, so no call is spent on
+// them. What could not be established is unknown. An error means that asking again
+// may be answered, and that nothing should be concluded until then.
 //
 // An App's account is proof of automation, since only GitHub makes them; its
 // rights are those of its installation, which nobody can ask for.
@@ -26,6 +26,12 @@ func Author(ctx context.Context, people forge.PeopleReader, pull forge.Pull) (ri
 		return risk.Author{}, nil
 	}
 	out := risk.Author{VerifiedAutomation: risk.No}
+	if isNew, known := pull.Association.New(); known && !isNew {
+		out.FirstContribution = risk.No
+		return out, nil
+	} else if known {
+		out.FirstContribution = risk.Yes
+	}
 	p, err := people.Permission(ctx, pull.Ref.Repo, a.Login)
 	switch {
 	case mendable(err):

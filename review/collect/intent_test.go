@@ -98,4 +98,14 @@ func TestAuthor(t *testing.T) {
 			t.Errorf("%s: got %+v, %v after %d calls", name, got, err, tc.people.calls)
 		}
 	}
+	for association, want := range map[forge.Association]risk.Tri{
+		"OWNER": risk.No, "MEMBER": risk.No, "COLLABORATOR": risk.No, "CONTRIBUTOR": risk.No,
+		"FIRST_TIMER": risk.Yes, "FIRST_TIME_CONTRIBUTOR": risk.Yes, "NONE": risk.Yes, "MANNEQUIN": risk.Unknown, "": risk.Unknown,
+	} {
+		who := people{p: forge.PermissionRead}
+		got, err := Author(t.Context(), &who, forge.Pull{Author: mona, Association: association})
+		if err != nil || got.FirstContribution != want || (who.calls == 0) != (want == risk.No) || (want == risk.Yes && got.Write != risk.No) {
+			t.Errorf("%q: %+v, %v after %d calls", association, got, err, who.calls)
+		}
+	}
 }

@@ -74,15 +74,34 @@ type Issue struct {
 	URL    string `json:"url"`
 }
 
+// Association is GitHub's author_association.
+type Association string
+
+// New reports whether the account has nothing merged in the repository and is not one
+// of its people, as far as that is visible; known is false where nothing is said.
+func (a Association) New() (isNew, known bool) {
+	switch a {
+	case "OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR":
+		return false, true
+	case "FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE":
+		return true, true
+	default:
+		return false, false
+	}
+}
+
 // Pull is what the forge says of a pull request at the moment of the call.
 type Pull struct {
-	Ref    PullRef   `json:"ref"`
-	Title  string    `json:"title"`
-	Body   string    `json:"body"`
-	URL    string    `json:"url"`
-	Author Account   `json:"author"`
-	State  PullState `json:"state"`
-	Draft  bool      `json:"draft"`
+	Ref    PullRef `json:"ref"`
+	Title  string  `json:"title"`
+	Body   string  `json:"body"`
+	URL    string  `json:"url"`
+	Author Account `json:"author"`
+	// Association is what the forge shows of the author's ties to the repository. It
+	// depends on what is visible, so it tells no rights (case 89).
+	Association Association `json:"association,omitempty"`
+	State       PullState   `json:"state"`
+	Draft       bool        `json:"draft"`
 	// UpdatedAt is the forge's own time of the newest change.
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 

@@ -18,6 +18,7 @@ const pullQuery = `query Pull($owner: String!, $name: String!, $number: Int!) {
     pullRequest(number: $number) {
       number title body url state isDraft updatedAt
       author { __typename login ... on User { databaseId } ... on Bot { databaseId } }
+      authorAssociation
       baseRefName baseRefOid headRefName headRefOid
       headRepository { nameWithOwner }
       isCrossRepository changedFiles additions deletions
@@ -60,6 +61,7 @@ type graphPull struct {
 	IsDraft        bool        `json:"isDraft"`
 	UpdatedAt      time.Time   `json:"updatedAt"`
 	Author         *graphActor `json:"author"` // null: the account is gone
+	Association    string      `json:"authorAssociation"`
 	BaseRefName    string      `json:"baseRefName"`
 	BaseRefOID     string      `json:"baseRefOid"`
 	HeadRefName    string      `json:"headRefName"`
@@ -150,7 +152,7 @@ func (d pullData) pull(op string, ref forge.PullRef) (forge.Pull, error) {
 		return forge.Pull{}, malformed(op, err)
 	}
 	out := forge.Pull{
-		Ref: ref, Title: p.Title, Body: p.Body, URL: p.URL, Author: p.Author.account(), State: state, Draft: p.IsDraft,
+		Ref: ref, Title: p.Title, Body: p.Body, URL: p.URL, Author: p.Author.account(), State: state, Draft: p.IsDraft, Association: forge.Association(p.Association),
 		UpdatedAt: p.UpdatedAt,
 		BaseRef:   p.BaseRefName, BaseSHA: p.BaseRefOID, HeadRef: p.HeadRefName, HeadSHA: p.HeadRefOID,
 		CrossRepository: p.IsCrossRepository,
