@@ -99,30 +99,32 @@ func TestCase051_053_AtOnce(t *testing.T) {
 	}
 }
 
-// CI's events in the wrong order: what is completed stays completed, and a failure
-// that was told late is not passed over.
+// CI's events in the wrong order: a check that is completed stays completed when the
+// news of its beginning comes late, so that the last one to end decides.
 func TestCase056_ChecksOutOfOrder(t *testing.T) {
 	for conclusion, want := range map[string]string{"success": "Low · approved", "failure": "Low · changes requested"} {
 		t.Run(conclusion, func(t *testing.T) {
 			w := newWorld(t)
 			p := w.docs("order")
-			w.await(p.HeadSHA(), waiting("Low"))
+			w.check(p.HeadSHA(), "test", "in_progress")
+			w.await(p.HeadSHA(), waiting("Low · waiting for test"))
 			w.idle()
 			w.sim.Hold()
 			w.check(p.HeadSHA(), "build", "in_progress")
-			created := w.lastDelivery("check_run", "created")
-			w.check(p.HeadSHA(), "build", conclusion)
-			completed := w.lastDelivery("check_run", "completed")
-			for _, guid := range []string{completed.GUID, created.GUID} {
+			begun := w.lastDelivery("check_run", "created")
+			w.check(p.HeadSHA(), "build", "success")
+			ended := w.lastDelivery("check_run", "completed")
+			w.check(p.HeadSHA(), "test", conclusion)
+			last := w.lastDelivery("check_run", "completed")
+			for _, guid := range []string{ended.GUID, begun.GUID, last.GUID} {
 				_, err := w.sim.DeliverHeld(t.Context(), guid)
 				w.must(err)
 				w.until(func() bool { return w.handled(guid) }, func() string { return "the event was not worked" })
 			}
-			ends := map[string]string{"success": "success", "failure": "failure"}
-			w.await(p.HeadSHA(), concluded(ends[conclusion], want))
+			w.await(p.HeadSHA(), concluded(conclusion, want))
 			w.sim.Release()
 			w.idle()
-			w.await(p.HeadSHA(), concluded(ends[conclusion], want))
+			w.await(p.HeadSHA(), concluded(conclusion, want))
 			if runs := w.ours(p.HeadSHA(), publish.CheckName); len(runs) != 1 {
 				t.Errorf("%d checks, want 1", len(runs))
 			}

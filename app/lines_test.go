@@ -52,6 +52,8 @@ func TestCase008_016_FindingsStandOnTheirLine(t *testing.T) {
 			for _, line := range tc.lines {
 				w.says(run, fmt.Sprintf("cart/lines.go:%d`", line))
 			}
+			decision := w.await(p.HeadSHA(), concluded("failure", "High · changes requested"))
+			w.saysNot(decision, "`diff-truncated`", "could not be read")
 			if at := marked(run); len(at) > 0 {
 				t.Errorf("also marked at %v", at)
 			}
