@@ -16,23 +16,27 @@ import (
 func longFinding(i int, suggestion string) review.Finding {
 	f := lineFinding(fmt.Sprintf("Finding %02d ", i)+strings.Repeat("t", 5_000), "a.go", 10+i, review.SeverityHigh)
 	f.Source, f.Rule, f.Category = review.FromReviewer, "", "auth"
-	f.Detail = strings.Repeat(strings.Repeat("d`@x", 300)+"\n", 60)
+	f.Detail = strings.Repeat(strings.Repeat("<", 590)+"\n", 60)
 	f.FailingCase = strings.Repeat("c", 70_000)
 	f.Suggestion = suggestion
 	return f
+}
+
+// reviewedBy is a view of what one reviewer found.
+func reviewedBy(findings ...review.Finding) publish.View {
+	v := on(headA)
+	v.Evidence.Reviewers = []review.ReviewerResult{{Provider: "openai", Model: "gpt-5.2", Family: "gpt", Independence: review.IndependenceStrong, Confidence: 1,
+		Status: review.ReviewerRan, Verdict: review.VerdictChanges, Findings: findings}}
+	return decided(v)
 }
 
 // Whatever is too long for GitHub is shown shortened and says so: a comment keeps its
 // mark, a replacement is whole or not there, and what does not fit into a body is
 // counted (case 34).
 func TestCase034_LongCommentsAndBodies(t *testing.T) {
-	for name, suggestion := range map[string]string{"short": "fixed()\n", "fits not": strings.Repeat("s", 70_000), "fences": strings.Repeat("```\n", 20_000)} {
+	for name, suggestion := range map[string]string{"short": "fixed()\n", "fits not beside the text": strings.Repeat("s\n", 8_000), "fits not": strings.Repeat("s", 70_000)} {
 		d := newDesk(t)
-		v := on(headA)
-		ran := review.ReviewerResult{Provider: "openai", Model: "gpt-5.2", Family: "gpt", Independence: review.IndependenceStrong, Confidence: 1,
-			Status: review.ReviewerRan, Verdict: review.VerdictChanges, Findings: []review.Finding{longFinding(0, suggestion), longFinding(1, suggestion)}}
-		v.Evidence.Reviewers = []review.ReviewerResult{ran}
-		res := d.comment(decided(v))
+		res := d.comment(reviewedBy(longFinding(0, suggestion), longFinding(1, suggestion)))
 		if len(res.Posted) != 2 || len(d.forge.reviews) != 1 {
 			t.Fatalf("%s: result %+v", name, res)
 		}
@@ -62,10 +66,7 @@ func TestCase034_BodyThatIsFull(t *testing.T) {
 		d.forge.bad[fmt.Sprintf("a.go:%d", f.Line)] = true
 		all = append(all, f)
 	}
-	v := on(headA)
-	v.Evidence.Reviewers = []review.ReviewerResult{{Provider: "openai", Model: "gpt-5.2", Family: "gpt", Independence: review.IndependenceStrong, Confidence: 1,
-		Status: review.ReviewerRan, Verdict: review.VerdictChanges, Findings: all}}
-	_, err := d.Comment(t.Context(), d.forge, repo(), decided(v), publish.CommentLimits{Max: publish.MaxOpenComments, MinSeverity: review.SeverityMedium})
+	_, err := d.Comment(t.Context(), d.forge, repo(), reviewedBy(all...), publish.CommentLimits{Max: publish.MaxOpenComments, MinSeverity: review.SeverityMedium})
 	if err != nil || len(d.forge.reviews) != 1 {
 		t.Fatalf("%v, %d reviews", err, len(d.forge.reviews))
 	}
@@ -77,5 +78,28 @@ func TestCase034_BodyThatIsFull(t *testing.T) {
 	left, err := strconv.Atoi(found[1])
 	if shown := strings.Count(body, "where GitHub takes no comment."); err != nil || shown == 0 || shown+left != len(all) {
 		t.Errorf("%d are shown and %d counted, of %d", shown, left, len(all))
+	}
+}
+
+// What replaces a line reaches GitHub byte for byte, and whatever runs of backticks it
+// has, its block ends where it ends (cases 19 and 20).
+func TestCase019_020_SuggestionsArriveWhole(t *testing.T) {
+	for _, text := range []string{
+		"<Tooltip title=\"We'll do\" a='b' c=\"&amp; <x>\">", "x := `raw` + ``", "```\ncode\n```", "text\n````md\n```\n````\nmore", "~~~\n", "    ```````` indented", "${HOME} $(x) %s \\n <!-- -->",
+	} {
+		f := longFinding(0, text)
+		f.Title, f.Detail, f.FailingCase = "Title", "Because.", "A case."
+		d := newDesk(t)
+		d.comment(reviewedBy(f))
+		body := d.forge.reviews[0].comments[0].Body
+		before, rest, ok := strings.Cut(body, "suggestion\n")
+		fence := before[strings.LastIndexByte(before, '\n')+1:]
+		got, after, closed := strings.Cut(rest, "\n"+fence+"\n")
+		if !ok || len(fence) < 3 || strings.Trim(fence, "`") != "" || !closed || got != strings.TrimSuffix(text, "\n") {
+			t.Errorf("%q arrives as %q within %q", text, got, fence)
+		}
+		if strings.Contains(got, fence) || strings.Contains(after, "`") || !strings.HasSuffix(after, " -->\n") {
+			t.Errorf("%q: what follows is in the block too: %q", text, after)
+		}
 	}
 }
