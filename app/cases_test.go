@@ -1,9 +1,11 @@
 package app_test
 
 import (
-	"go/parser"
+	"fmt"
+	"go/scanner"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,16 +33,28 @@ var (
 	number = regexp.MustCompile(`\d+`)
 )
 
-func numbersIn(text string) map[int]bool {
+// numbersIn reads comments, strings and names alone: `case 7:` of a switch is none.
+func numbersIn(source []byte) (map[int]bool, error) {
+	fset := token.NewFileSet()
+	var sc scanner.Scanner
+	var bad error
+	sc.Init(fset.AddFile("", fset.Base(), len(source)), source, func(at token.Position, msg string) { bad = fmt.Errorf("line %d: %s", at.Line, msg) }, scanner.ScanComments)
 	out := make(map[int]bool)
-	for _, m := range named.FindAllStringSubmatch(text, -1) {
-		for _, digits := range number.FindAllString(m[1]+" "+m[2], -1) {
-			if n, err := strconv.Atoi(digits); err == nil {
-				out[n] = true
+	for {
+		_, tok, text := sc.Scan()
+		switch tok {
+		case token.EOF:
+			return out, bad
+		case token.COMMENT, token.STRING, token.IDENT:
+			for _, m := range named.FindAllStringSubmatch(text, -1) {
+				for _, digits := range number.FindAllString(m[1]+" "+m[2], -1) {
+					if n, err := strconv.Atoi(digits); err == nil {
+						out[n] = true
+					}
+				}
 			}
 		}
 	}
-	return out
 }
 
 // Each case is named by a test. What a test that bears a number holds is for its reader
@@ -49,6 +63,9 @@ func TestEveryCaseIsATest(t *testing.T) {
 	found := make(map[int]bool)
 	files := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path == filepath.Join("..", "app", "githubsim") {
+			return filepath.SkipDir // what GitHub does is no test of what we do
+		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") || path == filepath.Join("..", "app", "cases_test.go") {
 			return err
 		}
@@ -56,14 +73,10 @@ func TestEveryCaseIsATest(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := parser.ParseFile(token.NewFileSet(), path, text, parser.PackageClauseOnly); err != nil {
-			return err
-		}
 		files++
-		for n := range numbersIn(string(text)) {
-			found[n] = true
-		}
-		return nil
+		numbers, err := numbersIn(text)
+		maps.Copy(found, numbers)
+		return err
 	})
 	if err != nil || files < 100 {
 		t.Fatalf("%d files with tests were read: %v", files, err)
