@@ -71,7 +71,10 @@ func TestCase024_026_039_TheLastFileCounts(t *testing.T) {
 			}
 			if tc.files > 3000 {
 				w.says(run, "3000 of 3001 changed files could be listed", "`unreadable` 1 of 3001 files")
-				w.says(seen, "1 changed file is not listed: nothing is known of it")
+				w.says(seen, "1 changed file is not listed: nothing is known of it", "read the changed file that is not listed here yourself")
+				if want := "Nothing inspected · no reviewer ran · 1 not listed"; seen.Output.Title != want {
+					t.Errorf("the map's title is %q, want %q", seen.Output.Title, want)
+				}
 				return
 			}
 			w.says(run, "`auth` `internal/auth/zz.go`")
