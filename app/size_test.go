@@ -160,7 +160,7 @@ func TestCase029_FilesWithoutPatch(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
-			p := w.open("big", githubsim.Change{Path: "cart/big.go", Content: tc.content}, githubsim.Change{Path: "logo.png", Content: "\x89PNG\x00\x01"})
+			p := w.open("big", githubsim.Change{Path: "cart/big.go", Content: tc.content}, githubsim.Change{Path: "assets/blob", Content: "\x00\x01\x02"})
 			run := w.judged(p)
 			if strings.HasPrefix(run.Output.Title, "Low") || strings.HasPrefix(run.Output.Title, "Medium") || run.Conclusion == "success" {
 				t.Errorf("%q %s", run.Output.Title, run.Conclusion)
@@ -172,7 +172,7 @@ func TestCase029_FilesWithoutPatch(t *testing.T) {
 			if found := strings.Contains(run.Output.Summary, "cart/big.go:6001"); found == tc.unseen {
 				t.Errorf("found in line 6001: %v\n%s", found, run.Output.Summary)
 			}
-			w.says(w.ours(p.HeadSHA(), publish.CoverageName)[0], tc.row, "| `logo.png` | binary | needs none |")
+			w.says(w.ours(p.HeadSHA(), publish.CoverageName)[0], tc.row, "| `assets/blob` | binary | needs none |")
 		})
 	}
 }
