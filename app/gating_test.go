@@ -98,31 +98,6 @@ func TestCase116_RedOnTheSecondPage(t *testing.T) {
 	w.await(p.HeadSHA(), concluded("failure", "Low · changes requested · job-zzz"))
 }
 
-// More than 300 files, the sensitive one last (24, 39).
-func TestCase024_039_ManyFiles(t *testing.T) {
-	w := newWorld(t)
-	var changes []githubsim.Change
-	for i := range 310 {
-		changes = append(changes, githubsim.Change{Path: fmt.Sprintf("docs/page%03d.md", i), Content: "# x\n"})
-	}
-	changes = append(changes, githubsim.Change{Path: "internal/auth/zz.go", Content: "package auth\n"})
-	p := w.open("many", changes...)
-	w.await(p.HeadSHA(), waiting("High"))
-}
-
-// A file without patch is neither lost nor small (29).
-func TestCase029_NoPatch(t *testing.T) {
-	w := newWorld(t)
-	big := strings.Repeat("a line of plain text that is long enough to count\n", 25_000)
-	p := w.open("big", githubsim.Change{Path: "cart/big.go", Content: "package cart\n\n/*\n" + big + "*/\n"}, githubsim.Change{Path: "logo.png", Content: "\x89PNG\x00\x01"})
-	run := w.await(p.HeadSHA(), func(run githubsim.CheckRun) bool {
-		return strings.Contains(run.Output.Title, " · ") && run.Status != "queued"
-	})
-	if strings.HasPrefix(run.Output.Title, "Low") || run.Conclusion == "success" {
-		t.Errorf("%q %s", run.Output.Title, run.Conclusion)
-	}
-}
-
 // A rename out of a sensitive path is judged under both names (137), and says
 // both.
 func TestCase137_Rename(t *testing.T) {
@@ -136,8 +111,7 @@ func TestCase137_Rename(t *testing.T) {
 	}
 }
 
-// Only what the pull request changes counts, not what the base did meanwhile
-// (151).
+// Where a person is needed, they see both names.
 func TestCase137_BothNamesAreShown(t *testing.T) {
 	w := newWorld(t)
 	p := w.open("tidy", githubsim.Change{Path: ".github/workflows/release.yml", RenameTo: "docs/notes.txt"})
@@ -148,6 +122,8 @@ func TestCase137_BothNamesAreShown(t *testing.T) {
 	}
 }
 
+// Only what the pull request changes counts, not what the base did meanwhile
+// (151).
 func TestCase151_MergeBase(t *testing.T) {
 	w := newWorld(t)
 	w.sim.Hold()

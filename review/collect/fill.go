@@ -66,7 +66,11 @@ func Fill(ctx context.Context, r BlobReader, repo forge.Repo, p *diff.Patch, bud
 	if f.failed == 0 {
 		return nil, nil
 	}
-	return []Gap{{What: "diff", Detail: fmt.Sprintf("%d files without a patch could not be compared", f.failed)}}, nil
+	files := "1 file"
+	if f.failed > 1 {
+		files = fmt.Sprintf("%d files", f.failed)
+	}
+	return []Gap{{What: "diff", Detail: files + " without a patch could not be compared"}}, nil
 }
 
 // wanting reports whether a file's text has to be looked for.

@@ -51,6 +51,9 @@ func coverageTitle(v View) string {
 	ran, pending := reviewersOf(v)
 	var parts []string
 	need := plural(all.needEyes(), "file needs eyes", "files need eyes")
+	if all.needEyes() == 0 {
+		need = "" // of those that are listed
+	}
 	switch {
 	case all.needEyes() == 0 && v.unlisted() == 0:
 		return "No file needs eyes · " + count(all.files()) + " changed"
@@ -69,7 +72,7 @@ func coverageTitle(v View) string {
 	if n := v.unlisted(); n > 0 {
 		parts = append(parts, count(n)+" not listed")
 	}
-	return strings.Join(parts, " · ")
+	return strings.Join(nonEmpty(parts...), " · ")
 }
 
 func coverageBody(least, worst View, list []View) string {
@@ -101,21 +104,33 @@ func coverageBody(least, worst View, list []View) string {
 func coverageNext(v View) string {
 	all := v.files().All
 	ran, pending := reviewersOf(v)
-	open := all.Skipped + all.Partly + v.unlisted()
+	n := all.Skipped + all.Partly + v.unlisted()
+	open := theFiles(all.Skipped+all.Partly, v.unlisted())
 	switch {
-	case all.needEyes() == 0 && open == 0:
+	case all.needEyes() == 0 && n == 0:
 		return "nothing; no changed file needs a reviewer's eyes."
-	case open == 0:
+	case n == 0:
 		return "nothing; every file that needs eyes was inspected."
 	case pending:
 		return "nothing to do yet; the review is not finished, and this check follows it."
 	case len(ran) == 0:
-		return "read " + theFiles(open) + " below yourself before you merge: no reviewer ran. `" + CheckName + "` says whether that holds the merge up."
+		return "read " + open + " yourself before you merge: no reviewer ran. `" + CheckName + "` says whether that holds the merge up."
 	}
-	return "look at " + theFiles(open) + " below that nobody inspected whole. `" + CheckName + "` says whether that holds the merge up."
+	return "look at " + open + ": nobody inspected " + ifOne(n, "it", "them") + " whole. `" + CheckName + "` says whether that holds the merge up."
 }
 
-func theFiles(n int) string { return "the " + ifOne(n, "file", count(n)+" files") }
+// theFiles are those that somebody has to look at: listed in the map, and not.
+func theFiles(listed, unlisted int) string {
+	switch {
+	case listed+unlisted == 0:
+		return ""
+	case unlisted == 0:
+		return "the " + ifOne(listed, "file", count(listed)+" files") + " below"
+	case listed == 0:
+		return "the " + ifOne(unlisted, "changed file that is", count(unlisted)+" changed files that are") + " not listed here"
+	}
+	return "the " + ifOne(listed, "file", count(listed)+" files") + " below and the " + ifOne(unlisted, "one that is", count(unlisted)+" that are") + " not listed here"
+}
 
 // mapSection is the map of one pull request of so many: totals first, then what needs
 // eyes, then the rest.

@@ -59,6 +59,7 @@ type Options struct {
 type Engine struct {
 	o        Options
 	revision string
+	told     notices
 }
 
 // New returns an Engine.

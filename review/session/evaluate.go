@@ -94,7 +94,31 @@ func (r *run) start(ctx context.Context) error {
 	if r.s.HeadSHA == "" {
 		return nil // nothing names the head yet: reading the pull request will
 	}
+	if r.onlyWords() {
+		return r.nameCheck(ctx)
+	}
 	return r.announce(ctx)
+}
+
+// onlyWords: nothing but the title or the description of what was decided has changed.
+// That may change the intent, not what was read of the patch: the check stays as it is
+// until something follows from it (case 64).
+func (r *run) onlyWords() bool {
+	if !r.known || r.prev.Status != Decided || r.rerun || r.hint != nil ||
+		r.s.HeadSHA != r.prev.HeadSHA || r.s.BaseRef != r.prev.BaseRef || r.s.DefaultBranch != r.prev.DefaultBranch || r.s.Draft != r.prev.Draft {
+		return false
+	}
+	edited := false
+	for _, ev := range r.turn.Events {
+		if ev.Name != "pull_request" {
+			continue
+		}
+		if ev.Action != "edited" || ev.BaseChanged {
+			return false
+		}
+		edited = true
+	}
+	return edited
 }
 
 func (r *run) newSession(now time.Time) error {

@@ -191,7 +191,7 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 		cause = errors.Join(cause, fmt.Errorf("say so on the check: %w", err))
 	}
 	if final && !forge.Temporary(err) { // else the retry is for saying so
-		log := r.o.Logger.Warn().Err(cause).Str("session", r.s.ID).Str("repo", r.turn.Pull.Repo.FullName()).Int("pull", r.turn.Pull.Number)
+		log := r.o.Logger.WithLevel(r.told.level(r.turn.Pull.Repo.Installation, cause, r.now())).Err(cause).Str("session", r.s.ID).Str("repo", r.turn.Pull.Repo.FullName()).Int("pull", r.turn.Pull.Number)
 		log.Msg("session ended: retrying cannot mend this")
 		return Outcome{}, nil
 	}
