@@ -63,6 +63,8 @@ type Settings struct {
 	// GitHub's secondary limit is about 80 content-creating calls a minute; an
 	// Enterprise Server without rate limits takes more.
 	WritesPerMinute int
+	// CallTimeout is the deadline of one attempt of a call to GitHub.
+	CallTimeout time.Duration
 	LogLevel        string
 }
 
@@ -84,6 +86,7 @@ func table() []setting {
 		{name: "COUNTERSIGN_DRAIN", fallback: "3s", doc: "how long deliveries are still taken after a stop was asked for, while /readyz answers 503", set: durationInto(func(s *Settings) *time.Duration { return &s.Drain }, 0, time.Minute)},
 		{name: "GITHUB_V3_API_URL", fallback: "https://api.github.com", doc: "GitHub's REST API", set: urlInto(func(s *Settings) *string { return &s.V3URL })},
 		{name: "GITHUB_V4_API_URL", doc: "GitHub's GraphQL API; derived from GITHUB_V3_API_URL when unset", set: setV4},
+		{name: "COUNTERSIGN_GITHUB_TIMEOUT", fallback: "30s", doc: "how long one attempt of a call to GitHub may take", set: durationInto(func(s *Settings) *time.Duration { return &s.CallTimeout }, time.Second, 2*time.Minute)},
 		{name: "GITHUB_APP_INTEGRATION_ID", required: true, doc: "the App's id, from its settings page", set: func(s *Settings, v string) error {
 			id, err := strconv.ParseInt(v, 10, 64)
 			if err != nil || id <= 0 {

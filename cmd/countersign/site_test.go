@@ -3,11 +3,14 @@ package main_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,12 +30,15 @@ type site struct {
 	env  []string
 }
 
-func newSite(t testing.TB) *site {
+func newSite(t testing.TB) *site { return newSiteWith(t, githubsim.Options{}) }
+
+func newSiteWith(t testing.TB, opts githubsim.Options) *site {
 	t.Helper()
 	s := &site{t: t}
 	dir := t.TempDir()
 	var err error
-	s.sim, err = githubsim.New(githubsim.Options{Dir: filepath.Join(dir, "github")})
+	opts.Dir = filepath.Join(dir, "github")
+	s.sim, err = githubsim.New(opts)
 	s.must(err)
 	t.Cleanup(func() { s.must(s.sim.Close()) })
 	url, err := s.sim.Start()
@@ -42,7 +48,7 @@ func newSite(t testing.TB) *site {
 	_, err = s.repo.Commit("main", "start", githubsim.CommitSpec{Changes: []githubsim.Change{{Path: "README.md", Content: "# shop\n"}}})
 	s.must(err)
 	s.must(s.repo.SetCollaborator("mona", "write"))
-	s.app, err = s.sim.AddApp(githubsim.App{ID: 4711, Slug: "countersign", WebhookSecret: hookSecret})
+	s.app, err = s.sim.AddApp(githubsim.App{ID: 4711, Slug: "countersign", WebhookSecret: hookSecret, Key: testKey(t)})
 	s.must(err)
 	_, err = s.sim.Install(s.app, "acme", s.repo)
 	s.must(err)
@@ -64,21 +70,42 @@ func (s *site) must(err error) {
 	}
 }
 
+// sharedKey saves the making of an RSA key for each site.
+var sharedKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
+func testKey(t testing.TB) *rsa.PrivateKey {
+	t.Helper()
+	k, err := sharedKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 // process is a running `countersign serve`.
 type process struct {
 	cmd  *exec.Cmd
 	hook string
-	done chan error
+	done chan error    // how it ended
+	gone chan struct{} // closed when it has ended
 	log  *lockedBuffer
 }
 
-// serve starts the binary and waits until it serves.
+// serve starts the binary and has webhooks sent to it.
 func (s *site) serve() *process {
+	s.t.Helper()
+	p := s.start()
+	s.app.SetWebhook(p.hook, hookSecret)
+	return p
+}
+
+// start starts the binary, with further settings, and waits until it serves.
+func (s *site) start(env ...string) *process {
 	s.t.Helper()
 	path, err := binary()
 	s.must(err)
-	p := &process{cmd: exec.CommandContext(context.Background(), path, "serve"), done: make(chan error, 1), log: &lockedBuffer{}}
-	p.cmd.Env = s.env
+	p := &process{cmd: exec.CommandContext(context.Background(), path, "serve"), done: make(chan error, 1), gone: make(chan struct{}), log: &lockedBuffer{}}
+	p.cmd.Env = append(slices.Clone(s.env), env...)
 	stderr, err := p.cmd.StderrPipe()
 	s.must(err)
 	s.must(p.cmd.Start())
@@ -94,6 +121,7 @@ func (s *site) serve() *process {
 			}
 		}
 		p.done <- p.cmd.Wait()
+		close(p.gone)
 	}()
 	s.t.Cleanup(func() {
 		p.cmd.Process.Kill() //nolint:errcheck // it may have ended
@@ -109,7 +137,6 @@ func (s *site) serve() *process {
 	case <-time.After(patience):
 		s.t.Fatalf("does not serve\n%s", p.log)
 	}
-	s.app.SetWebhook(p.hook, hookSecret)
 	return p
 }
 

@@ -39,8 +39,6 @@ type commentPlan struct {
 	digest   string
 }
 
-func (p commentPlan) empty() bool { return len(p.comments) == 0 && len(p.gone) == 0 }
-
 // planComments compares what stands with what people were shown. It is pure: the
 // same view and rows give the same plan.
 func planComments(v View, open []Delivered, limits CommentLimits) commentPlan {

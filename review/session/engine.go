@@ -77,6 +77,7 @@ func (e *Engine) now() time.Time { return e.o.Now().UTC() }
 func (e *Engine) Pull(ctx context.Context, t Turn) (Outcome, error) {
 	r := &run{Engine: e, turn: t, chain: trail.PullChain(t.Pull.Repo.ID, t.Pull.Number), calls: &forge.Calls{}}
 	ctx = forge.WithCalls(ctx, r.calls)
+	ctx = forge.WithPriority(ctx, forge.Priority{Lane: forge.LaneNormal, Newest: e.knownSince(t)})
 	out, err := r.guarded(ctx)
 	var over *ended
 	switch {
