@@ -62,7 +62,7 @@ func (b *balancer) order() []string {
 	return out
 }
 
-// ServeHTTP tries each replica once, or for as long as GitHub waits.
+// ServeHTTP tries each replica, again and again for as long as GitHub waits.
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -72,14 +72,22 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 9*time.Second)
 	defer cancel()
 	begin := time.Now()
-	for _, hook := range b.order() {
-		code, err := b.forward(ctx, hook, r.Header, body)
-		if err == nil && code < http.StatusInternalServerError {
-			b.mu.Lock()
-			b.took = append(b.took, time.Since(begin))
-			b.mu.Unlock()
-			w.WriteHeader(code)
-			return
+	pause := time.NewTicker(50 * time.Millisecond)
+	defer pause.Stop()
+	for ctx.Err() == nil {
+		for _, hook := range b.order() {
+			code, err := b.forward(ctx, hook, r.Header, body)
+			if err == nil && code < http.StatusInternalServerError {
+				b.mu.Lock()
+				b.took = append(b.took, time.Since(begin))
+				b.mu.Unlock()
+				w.WriteHeader(code)
+				return
+			}
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
 		}
 	}
 	b.mu.Lock()

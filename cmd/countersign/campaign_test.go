@@ -72,7 +72,8 @@ func troubles() []trouble {
 }
 
 func newStory(t testing.TB) *story {
-	s := &story{site: newSite(t), whole: os.Getenv("CAMPAIGN") != ""}
+	s := &story{site: newSite(t), lb: newBalancer(t), whole: os.Getenv("CAMPAIGN") != ""}
+	s.app.SetWebhook(s.lb.srv.URL, hookSecret)
 	s.env = []string{"COUNTERSIGN_GITHUB_TIMEOUT=2s"}
 	return s
 }

@@ -142,7 +142,7 @@ type link struct {
 
 var (
 	errFired = errors.New("the process was stopped here")
-	changes  = regexp.MustCompile(`(?is)\b(?:insert\s+into|update|delete\s+from)\s+"?(?:deliveries|delivery_payloads|subjects|pulls|trail|chains|publications|publication_views|sessions|heads|check_sources|repos|comments|comment_rows|river_job)\b`)
+	changes  = regexp.MustCompile(`(?is)\b(?:insert\s+into|update|delete\s+from)\s+"?(?:deliveries|delivery_payloads|subjects|pulls|trail|chains|publications|publication_views|sessions|heads|check_sources|repos|comments|postings|reconcile_\w+|river_job)\b`)
 	begins   = regexp.MustCompile(`(?i)^\s*(?:begin|start transaction)`)
 	commits  = regexp.MustCompile(`(?i)^\s*(?:commit|end)\b`)
 	undoes   = regexp.MustCompile(`(?i)^\s*rollback\b`)

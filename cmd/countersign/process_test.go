@@ -19,6 +19,7 @@ import (
 	_ "github.com/countersign/countersign/app" // the binary is built of it: a cached result must not outlive a change
 	"github.com/countersign/countersign/app/githubsim"
 	"github.com/countersign/countersign/app/store"
+	program "github.com/countersign/countersign/cmd/countersign"
 	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/review/trail"
 )
@@ -46,6 +47,10 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(dieAt); at != "" {
+		dieAtCommit(at)
+		program.Main()
+	}
 	code := m.Run()
 	if path, err := binary(); err == nil {
 		os.RemoveAll(filepath.Dir(path))

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,12 +23,13 @@ import (
 
 // site is a simulated GitHub and the settings of a process beside it.
 type site struct {
-	t    testing.TB
-	sim  *githubsim.Sim
-	repo *githubsim.Repo
-	app  *githubsim.AppHandle
-	db   string
-	env  []string
+	t      testing.TB
+	sim    *githubsim.Sim
+	repo   *githubsim.Repo
+	app    *githubsim.AppHandle
+	db     string
+	newest atomic.Pointer[process] // that was started
+	env    []string
 }
 
 func newSite(t testing.TB) *site { return newSiteWith(t, githubsim.Options{}) }
@@ -104,11 +106,23 @@ func (s *site) start(env ...string) *process {
 	s.t.Helper()
 	path, err := binary()
 	s.must(err)
-	p := &process{cmd: exec.CommandContext(context.Background(), path, "serve"), done: make(chan error, 1), gone: make(chan struct{}), log: &lockedBuffer{}}
+	p, serves := s.launch(path, env...)
+	if !serves {
+		s.t.Fatalf("ended before serving: %v\n%s", <-p.done, p.log)
+	}
+	return p
+}
+
+// launch starts a binary that holds the program, and answers whether it lived until
+// it served.
+func (s *site) launch(path string, env ...string) (p *process, serves bool) {
+	s.t.Helper()
+	p = &process{cmd: exec.CommandContext(context.Background(), path, "serve"), done: make(chan error, 1), gone: make(chan struct{}), log: &lockedBuffer{}}
 	p.cmd.Env = append(slices.Clone(s.env), env...)
 	stderr, err := p.cmd.StderrPipe()
 	s.must(err)
 	s.must(p.cmd.Start())
+	s.newest.Store(p)
 	addr := make(chan string, 1)
 	go func() {
 		lines := bufio.NewScanner(stderr)
@@ -132,12 +146,13 @@ func (s *site) start(env ...string) *process {
 	select {
 	case a := <-addr:
 		p.hook = "http://" + a + "/api/github/hook"
-	case err := <-p.done:
-		s.t.Fatalf("ended before serving: %v\n%s", err, p.log)
+		return p, true
+	case <-p.gone:
+		return p, false
 	case <-time.After(patience):
 		s.t.Fatalf("does not serve\n%s", p.log)
+		return p, false
 	}
-	return p
 }
 
 // kill is kill -9.

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,10 +17,14 @@ import (
 type story struct {
 	*site
 	p     *process
+	lb    *balancer
 	env   []string
 	pull  *githubsim.Pull
 	heads []string
 	whole bool // tell more than the opening
+	// dieAt is the commit to SQLite at which the first process is killed; 0: none.
+	dieAt  int
+	deaths int // processes that were killed
 }
 
 const (
@@ -122,14 +127,14 @@ func (s *story) shown() string {
 // await waits for a condition, and starts the process again when it was killed.
 func (s *story) await(what string, cond func() bool) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(3 * patience) // GitHub may ask for a minute, and again
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
 		case <-deadline.C:
-			s.t.Fatalf("waited %s for %s; shown:\n%s", patience, what, s.shown())
+			s.t.Fatalf("waited %s for %s; shown:\n%s", 3*patience, what, s.shown())
 		case <-s.p.gone:
 			s.restart()
 		case <-tick.C:
@@ -139,8 +144,23 @@ func (s *story) await(what string, cond func() bool) {
 
 func (s *story) restart() {
 	s.t.Helper()
-	s.p = s.start(s.env...)
-	s.app.SetWebhook(s.p.hook, hookSecret)
+	path, err := binary()
+	s.must(err)
+	env := s.env
+	if s.p != nil {
+		s.deaths++
+		s.lb.remove(s.p.hook)
+	} else if s.dieAt > 0 {
+		path, err = os.Executable()
+		s.must(err)
+		env = append(slices.Clone(env), fmt.Sprintf("%s=%d", dieAt, s.dieAt))
+	}
+	var serves bool
+	if s.p, serves = s.launch(path, env...); !serves {
+		s.deaths++
+		s.p = s.start(s.env...)
+	}
+	s.lb.add(s.p.hook)
 }
 
 // end stops the process cleanly and holds the trail.
@@ -160,8 +180,9 @@ func (s *story) end() {
 
 // murder kills the process and returns when it is gone.
 func (s *story) murder(githubsim.Request) {
-	s.p.cmd.Process.Signal(syscall.SIGKILL) //nolint:errcheck // it may have ended
-	<-s.p.gone
+	p := s.newest.Load()
+	p.cmd.Process.Signal(syscall.SIGKILL) //nolint:errcheck // it may have ended
+	<-p.gone
 }
 
 // equals waits until GitHub shows what it does in an undisturbed run, lets the
