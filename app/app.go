@@ -84,7 +84,7 @@ func New(ctx context.Context, s config.Settings, o Options) (*App, error) {
 	host, err := github.New(github.Options{
 		AppID: s.AppID, PrivateKeyPEM: s.PrivateKey, RESTURL: s.V3URL, GraphQLURL: s.V4URL,
 		Transport: o.Transport, Logger: o.Logger, Now: o.Now, UserAgent: "countersign/" + o.Version,
-		Limits: github.Limits{WritesPerMinute: s.WritesPerMinute, CallTimeout: s.CallTimeout}, Observer: o.Ops.probe(),
+		Limits: github.Limits{WritesPerMinute: s.WritesPerMinute, WritesPerHour: s.WritesPerHour, CallTimeout: s.CallTimeout}, Observer: o.Ops.probe(),
 	})
 	if err != nil {
 		return nil, err

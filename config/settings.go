@@ -63,9 +63,10 @@ type Settings struct {
 	// GitHub's secondary limit is about 80 content-creating calls a minute; an
 	// Enterprise Server without rate limits takes more.
 	WritesPerMinute int
+	WritesPerHour   int
 	// CallTimeout is the deadline of one attempt of a call to GitHub.
 	CallTimeout time.Duration
-	LogLevel        string
+	LogLevel    string
 }
 
 // setting is one row of the table: how it is called, what it defaults to, how
@@ -123,7 +124,8 @@ func table() []setting {
 		{name: "COUNTERSIGN_SETTLE", fallback: "2s", doc: "how long a pull request rests after a push superseded its session", set: durationInto(func(s *Settings) *time.Duration { return &s.Settle }, 0, time.Minute)},
 		{name: "COUNTERSIGN_RECONCILE", fallback: "1h", doc: "how often each repository is looked through for pull requests whose events were lost: one call to GitHub, none where nothing is open", set: durationInto(func(s *Settings) *time.Duration { return &s.Reconcile }, 5*time.Minute, 24*time.Hour)},
 		{name: "COUNTERSIGN_WORKERS", fallback: "8", doc: "pull requests worked on at the same time", set: countInto(func(s *Settings) *int { return &s.Workers }, 256)},
-		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "check runs written a minute for one installation; GitHub's own limit is about 80", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 100_000)},
+		{name: "COUNTERSIGN_WRITES_PER_MINUTE", fallback: "80", doc: "what may be written to GitHub a minute for one installation: check runs, reviews; GitHub's own limit is about 80", set: countInto(func(s *Settings) *int { return &s.WritesPerMinute }, 1_000_000)},
+		{name: "COUNTERSIGN_WRITES_PER_HOUR", doc: "the same an hour; unset: 500, about GitHub's own limit, or more in proportion to COUNTERSIGN_WRITES_PER_MINUTE", set: countInto(func(s *Settings) *int { return &s.WritesPerHour }, 10_000_000)},
 		{name: "LOG_LEVEL", fallback: "info", doc: "debug, info, warn or error", set: func(s *Settings, v string) error {
 			if !slices.Contains([]string{"debug", "info", "warn", "error"}, v) {
 				return errors.New("want debug, info, warn or error")

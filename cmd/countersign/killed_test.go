@@ -100,7 +100,7 @@ func TestKilledAtEachCommit(t *testing.T) {
 func (s *site) behindProxy(pg *pgtest.Server) *pgProxy {
 	s.t.Helper()
 	proxy := newPGProxy(s.t, pg.Addr())
-	url := strings.Replace(pg.Database(s.t), pg.Addr(), proxy.addr(), 1)
-	s.env = append(s.env, "DATABASE_URL="+url, "COUNTERSIGN_REPLICA=one")
+	s.url = pg.Database(s.t)
+	s.env = append(s.env, "DATABASE_URL="+strings.Replace(s.url, pg.Addr(), proxy.addr(), 1), "COUNTERSIGN_REPLICA=one")
 	return proxy
 }

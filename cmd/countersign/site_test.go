@@ -28,6 +28,7 @@ type site struct {
 	repo   *githubsim.Repo
 	app    *githubsim.AppHandle
 	db     string
+	url    string                  // of a PostgreSQL instead
 	newest atomic.Pointer[process] // that was started
 	env    []string
 }

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +10,9 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/app/githubsim"
+	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/review/publish"
+	"github.com/countersign/countersign/review/trail"
 )
 
 // story is one pull request from its opening to its last decision, and the process
@@ -84,8 +88,24 @@ func (s *story) decided(title string) {
 				visible++
 			}
 		}
-		return done >= 3 && visible >= 2
+		return done >= 3 && visible >= 2 && s.recorded(sha)
 	})
+}
+
+// recorded reports whether the process knows of the last thing that it wrote on a
+// head. One that was killed after the write learns of it when it is back.
+func (s *story) recorded(sha string) bool {
+	db, err := store.OpenReadOnly(context.Background(), store.Options{Path: s.db, URL: s.url})
+	s.must(err)
+	defer db.Close() //nolint:errcheck // it was read only
+	recs, err := db.FindTrail(context.Background(), trail.Query{Type: trail.TypePublish, Limit: 1_000})
+	s.must(err)
+	for _, r := range recs {
+		if body := string(r.Body); strings.Contains(body, sha) && strings.Contains(body, publish.CoverageName) {
+			return true
+		}
+	}
+	return false
 }
 
 // shown is everything of ours that people see on the pull request, and nothing

@@ -16,6 +16,8 @@ const NoneGrace = 2 * time.Minute
 // ChecksInput is what the head's checks are laid out from.
 type ChecksInput struct {
 	Snapshot forge.Snapshot
+	// Heard are the head's checks by GitHub's events; see Merge.
+	Heard []Row
 	// Required are the branch's required names; PolicyRequired and Advisory are the
 	// policy's, with `*` for any run of characters and `?` for one.
 	Required       []forge.RequiredCheck
@@ -43,7 +45,7 @@ func Checks(in ChecksInput) review.Checks {
 		WaitOver:    passed(in.waitStart(), in.Wait, in.Now),
 		NoneSettled: passed(in.HeadSince, NoneGrace, in.Now),
 	}
-	rows := slices.Clone(in.Snapshot.Checks)
+	rows := in.withHeard()
 	nameStatusApps(rows)
 	actions := actionsApps(rows)
 	rows = newest(rows)
@@ -54,7 +56,7 @@ func Checks(in ChecksInput) review.Checks {
 	return out
 }
 
-// Recheck is when Checks would next answer differently although nothing
+// Recheck is when Checks may next answer differently although nothing
 // reports; zero when time alone changes nothing any more.
 func Recheck(in ChecksInput) time.Time {
 	var next time.Time
@@ -66,6 +68,9 @@ func Recheck(in ChecksInput) time.Time {
 	}
 	consider(in.waitStart(), in.Wait)
 	consider(in.HeadSince, NoneGrace)
+	if len(in.behind()) > 0 {
+		consider(in.Now, lagPause)
+	}
 	return next
 }
 

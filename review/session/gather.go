@@ -148,7 +148,7 @@ func (r *run) checksInput(ctx context.Context, snap forge.Snapshot) (collect.Che
 		return collect.ChecksInput{}, err
 	}
 	return collect.ChecksInput{
-		Snapshot: snap, Required: r.s.Required, PolicyRequired: r.o.Policy.Checks.Required, Advisory: r.o.Policy.Checks.Advisory,
+		Snapshot: snap, Heard: h.Rows, Required: r.s.Required, PolicyRequired: r.o.Policy.Checks.Required, Advisory: r.o.Policy.Checks.Advisory,
 		ChangedWorkflows: r.s.ChangedWorkflows, OwnAppID: r.o.Host.AppID(), OwnNames: publish.OwnNames(),
 		HeadSince: later(h.SeenAt, r.s.StartedAt), FirstEvent: later(h.FirstCheck, r.s.StartedAt), Now: r.now(), Wait: r.o.Policy.Checks.Wait,
 	}, nil

@@ -120,13 +120,17 @@ func (h *Host) wire(o Options) http.RoundTripper {
 		watch = unobserved{}
 	}
 	one := &observed{next: &exchange{next: base, limits: h.limits}, to: watch}
-	paced := &pace{next: one, state: h.state, clock: h.clock, watch: watch}
+	paced := &pace{next: one, state: h.state, inPlace: h.limits.WaitInPlace, clock: h.clock, watch: watch}
 	retried := &retry{next: paced, limits: h.limits, clock: h.clock, log: o.Logger}
 	return &obeyLimits{next: retried, state: h.state, inPlace: h.limits.WaitInPlace, clock: h.clock, log: o.Logger, watch: watch}
 }
 
 // AppID is our App's id.
 func (h *Host) AppID() int64 { return h.appID }
+
+// SetShare says how many replicas ask GitHub for the same installations, this one
+// included: each uses its part of what GitHub allows.
+func (h *Host) SetShare(n int) { h.state.setShare(n) }
 
 // Forget drops the installation's token: a token keeps the permissions that it
 // was made with, so one made before the owner granted more goes on being refused

@@ -4,19 +4,18 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // installations keeps what is shared by all calls of an installation.
 type installations struct {
 	limits Limits
 	mu     sync.Mutex
+	share  int // replicas that use the same installations
 	byID   map[int64]*installation
 }
 
 func newInstallations(l Limits) *installations {
-	return &installations{limits: l, byID: make(map[int64]*installation)}
+	return &installations{limits: l, share: 1, byID: make(map[int64]*installation)}
 }
 
 // get returns an installation's state. Above the bound one that is not in use
@@ -33,20 +32,28 @@ func (s *installations) get(id int64) *installation {
 			break
 		}
 	}
-	perSecond := rate.Limit(float64(s.limits.WritesPerMinute) / 60)
-	inst := &installation{
-		id:     id,
-		turn:   make(chan struct{}, 1),
-		writes: rate.NewLimiter(perSecond, s.limits.WriteBurst),
-	}
+	inst := &installation{id: id, turn: make(chan struct{}, 1), spend: newBudget(s.limits, s.share)}
 	s.byID[id] = inst
 	return inst
 }
 
+// setShare says how many replicas use the installations, this one included.
+func (s *installations) setShare(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.share == max(n, 1) {
+		return
+	}
+	s.share = max(n, 1)
+	for _, inst := range s.byID {
+		inst.spend.setShare(s.share)
+	}
+}
+
 // installation is the shared state of one installation.
 type installation struct {
-	id     int64
-	writes *rate.Limiter
+	id    int64
+	spend *budget
 
 	turn  chan struct{} // held while the token is read or minted
 	token token         // guarded by turn

@@ -23,10 +23,17 @@ type Limits struct {
 	// WaitInPlace is the longest rate limit that is waited for, once, inside a
 	// call; 5 s. Longer ones are returned, for the job to come back.
 	WaitInPlace time.Duration
-	// WritesPerMinute and WriteBurst pace content-creating calls of one
-	// installation; 80 and 20. GitHub's secondary limit is about 80 a minute.
+	// A server without GitHub's limits takes more writes a minute; the limits below
+	// default to more in proportion.
+	//
+	// WritesPerMinute and WritesPerHour are GitHub's secondary limits for calls of one
+	// installation that create content, 80 and 500, of which a tenth is left alone.
 	WritesPerMinute int
-	WriteBurst      int
+	WritesPerHour   int
+	// PointsPerMinute and GraphQLPointsPerMinute are its limits by points, 900 and
+	// 2,000: a read is 1, a write 5.
+	PointsPerMinute        int
+	GraphQLPointsPerMinute int
 	// RulesTTL is how long a branch's required names are kept; 60 s.
 	RulesTTL time.Duration
 	// TokenMargin is the least life that a token has left when it is used; 5 min.
@@ -61,8 +68,10 @@ func (l Limits) withDefaults() (Limits, error) {
 		def  int
 	}{
 		{"Tries", &l.Tries, 3},
-		{"WritesPerMinute", &l.WritesPerMinute, 80},
-		{"WriteBurst", &l.WriteBurst, 20},
+		{"WritesPerMinute", &l.WritesPerMinute, writesPerMinute},
+		{"WritesPerHour", &l.WritesPerHour, inProportion(500, l.WritesPerMinute)},
+		{"PointsPerMinute", &l.PointsPerMinute, inProportion(900, l.WritesPerMinute)},
+		{"GraphQLPointsPerMinute", &l.GraphQLPointsPerMinute, inProportion(2_000, l.WritesPerMinute)},
 		{"Installations", &l.Installations, 10_000},
 	}
 	for _, c := range counts {
@@ -90,4 +99,12 @@ func (l Limits) withDefaults() (Limits, error) {
 		}
 	}
 	return l, nil
+}
+
+// writesPerMinute is GitHub's documented limit for requests that create content.
+const writesPerMinute = 80
+
+// inProportion is a default that grows with the writes that are allowed a minute.
+func inProportion(usual, writes int) int {
+	return max(usual, int(int64(usual)*int64(writes)/writesPerMinute))
 }

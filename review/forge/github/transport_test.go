@@ -244,33 +244,6 @@ func TestRateLimitIsWaitedForOnceOnly(t *testing.T) {
 	})
 }
 
-func TestCase044_WritesArePaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fake{answer: always(201, createdBody)}
-		c := newTestClient(t, f)
-		start := time.Now()
-		for range 100 {
-			if err := create(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// 20 at once, then 80 a minute.
-		if took := time.Since(start); took < 59*time.Second || took > 62*time.Second {
-			t.Errorf("100 writes took %s, want a minute", took)
-		}
-		before := time.Now()
-		if err := readBranch(t.Context(), withAnswer(c, f, always(200, branchBody))); err != nil || time.Since(before) > 0 {
-			t.Errorf("a read waited for the writes: %v, %s", err, time.Since(before))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		f.answer = always(201, createdBody)
-		if err := create(ctx, c); !forge.IsKind(err, forge.KindRateLimited) {
-			t.Errorf("a write that cannot have its turn in time: got %v", err)
-		}
-	})
-}
-
 func withAnswer(c *Client, f *fake, a func(int, *http.Request, string) (*http.Response, error)) *Client {
 	f.answer = a
 	return c
