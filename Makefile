@@ -12,15 +12,29 @@ OCTOKIT_GRAPHQL := 15.26.1
 
 COMMITS ?= 1000
 
-.PHONY: demo test bench commits lint build run generate github-api fuzz clean
+.PHONY: demo test postgres campaign load bench commits lint build run generate github-api fuzz clean
 
 demo: build ## the main job, against a GitHub of its own; KEEP=1 leaves it up
 	./$(BIN)/countersign demo $(if $(KEEP),--keep)
 
-test: ## every test, with the race detector; the whole-space invariants without it
-	$(GO) test -race -timeout 15m ./...
+test: postgres ## every test, with the race detector; the whole-space invariants without it
+	$(GO) test -race -parallel 8 -timeout 25m ./...
 	@out=$$($(GO) test -count=1 -v -run '^TestInvariantsOverAllFacts$$' ./review); code=$$?; echo "$$out"; \
 	test $$code -eq 0 && echo "$$out" | grep -q '^--- PASS'
+
+postgres: ## PostgreSQL's programs, which the tests start by themselves; installed where that is possible
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null; \
+	  else echo 'the tests need the programs of PostgreSQL 15 or later (initdb, postgres), in PATH or in /usr/lib/postgresql; on Debian: apt-get install postgresql' >&2; exit 2; fi; }
+
+campaign load: SHELL := bash -o pipefail
+
+campaign: postgres ## whole sessions with every call to GitHub failing in every way, and kill -9 at every commit
+	CAMPAIGN=whole $(GO) test -count=1 -timeout 2h -parallel 16 -v -run 'TestEveryCallFailsInEveryWay|TestKilledAtEachCommit' ./cmd/countersign | grep -vE '^ *=== |^ *\{|--- PASS: .*/'
+
+load: postgres ## PULLS pull requests over REPOS repositories at once, three replicas, one killed, the database restarted; LIMITS=1: with GitHub's limits
+	PULLS=$(or $(PULLS),2000) REPOS=$(or $(REPOS),50) LIMITS=$(LIMITS) $(GO) test -count=1 -timeout 2h -v -run TestReplicasDecideEachPullRequestOnce ./cmd/countersign | grep -vE '^ *\{'
 
 bench: ## figures, beside the code that makes them; not part of the tests
 	$(GO) test -run '^$$' -bench . -benchtime $(or $(BENCHTIME),2s) $(or $(PKG),./...)

@@ -126,7 +126,7 @@ func (a *App) assemble(o Options) error {
 	}
 	a.queue, err = queue.New(queue.Options{
 		Store: a.store, Runners: runners(engine, a.store, a.reconciler, a.ops.probe()), Workers: a.settings.Workers, Logger: o.Logger, ClientID: a.name,
-		GivenUp:     givenUp(engine, a.store, o.Logger),
+		GivenUp: givenUp(engine, a.store, o.Logger), Shared: a.host.SetShare,
 		MaxAttempts: o.Retries.MaxAttempts, Backoff: o.Retries.Backoff, LatePause: o.Retries.LatePause,
 	})
 	if err != nil {

@@ -165,7 +165,7 @@ func TestCase061_063_Forks(t *testing.T) {
 		p, err := w.repo.OpenPull(githubsim.PullSpec{Title: "Change the cart for all", Author: "stranger", Head: "cart", HeadRepo: fork,
 			Changes: []githubsim.Change{{Path: "cart/cart.go", Content: "package cart\n\nvar x = 1\n"}}})
 		w.must(err)
-		w.await(p.HeadSHA(), waiting("Medium"))
+		w.await(p.HeadSHA(), waiting("High"))
 		if deleted {
 			fork.Delete()
 			title := "Change the cart for everybody"
@@ -178,9 +178,9 @@ func TestCase061_063_Forks(t *testing.T) {
 		if body := string(w.lastDelivery("check_run", "completed").Body); !strings.Contains(body, `"pull_requests":[]`) {
 			t.Fatal("the event names the pull request: this shows nothing")
 		}
-		run := w.await(p.HeadSHA(), concluded("failure", "Medium · changes requested · "))
+		run := w.await(p.HeadSHA(), concluded("failure", "High · changes requested · "))
 		w.idle()
-		w.says(run, "- `newcomer` could not be evaluated")
+		w.says(run, "`newcomer` no write access, first contribution")
 		w.verify()
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/countersign/countersign/app/githubsim"
 	"github.com/countersign/countersign/review/permission"
@@ -115,7 +114,7 @@ func TestADecisionStandsWithoutItsNotes(t *testing.T) {
 // stands as it is, no other session begins, and they come when it is back.
 func TestStoppedBeforeItsNotes(t *testing.T) {
 	w := newWorld(t)
-	undo := w.sim.Fail(githubsim.Fault{Route: "POST /repos/{owner}/{repo}/check-runs", Nth: 2, Times: 9, Delay: 3 * time.Second})
+	undo := w.sim.Fail(githubsim.Fault{Route: "POST /repos/{owner}/{repo}/check-runs", Nth: 2, Times: 9, Hang: true})
 	p := w.docs("stopped")
 	w.await(p.HeadSHA(), waiting("Low"))
 	w.until(func() bool { return len(w.records(p.Number(), trail.TypeFinalReport)) == 1 }, func() string { return "no final report" })

@@ -62,7 +62,7 @@ func turnOutcome(ctx context.Context, out queue.Outcome, err error, ended bool) 
 		return "panic"
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		return "stopped"
-	case forge.IsKind(err, forge.KindRateLimited):
+	case forge.Held(err):
 		return "limited"
 	case errors.As(err, &fe):
 		return "forge_error"

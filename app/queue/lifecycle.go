@@ -52,6 +52,9 @@ type Options struct {
 	GivenUp func(ctx context.Context, g GivenUp) error
 	// Retention says how long rows are kept.
 	Retention store.Retention
+	// Shared is told how many processes share the database, this one included,
+	// whenever that may have changed; nil: nobody is.
+	Shared func(n int)
 }
 
 // Defaults of Options.
@@ -130,6 +133,7 @@ type Queue struct {
 	latePause   time.Duration
 	member      *membership
 	givenUp     func(ctx context.Context, g GivenUp) error
+	shared      func(n int)
 }
 
 // New returns a queue that accepts deliveries at once, and works them after
@@ -142,7 +146,7 @@ func New(opts Options) (*Queue, error) {
 	q := &Queue{
 		store: opts.Store, runners: opts.Runners, logger: opts.Logger, bell: newBell(), settled: newSettled(), openStates: openStates(),
 		maxAttempts: opts.MaxAttempts, pauses: opts.Backoff, latePause: opts.LatePause, member: newMembership(opts.ClientID),
-		givenUp: opts.GivenUp,
+		givenUp: opts.GivenUp, shared: opts.Shared,
 	}
 	q.intake = newBatcher(maxBatch, q.commitDeliveries)
 	q.turns = newBatcher(maxSteps, q.commitSteps)

@@ -104,6 +104,7 @@ func (q *Queue) join(ctx context.Context) (reclaimed int64, err error) {
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m.stop, m.done = stop, make(chan struct{})
 	go q.beat(beating)
+	q.tellShared(ctx)
 	return reclaimed, nil
 }
 
@@ -122,6 +123,12 @@ func (q *Queue) beat(ctx context.Context) {
 		case <-tick.C:
 		}
 		begun := time.Now()
+		// A process that was stopped, or its machine, wakes after its lease: others may
+		// work on its jobs by now, whatever the database says to the next beat.
+		if !expired && begun.Sub(good) > replicaLease-replicaBeat {
+			expired = true
+			q.disown(errors.New("no beat for longer than the lease lasts"))
+		}
 		err := q.prolong(ctx)
 		switch {
 		case err == nil:
@@ -133,16 +140,37 @@ func (q *Queue) beat(ctx context.Context) {
 			return
 		case !expired && time.Since(good) > replicaLease-replicaBeat:
 			expired = true
-			n := m.expire()
-			q.logger.Error().Err(err).Str("replica", m.name).Int("turns", n).Msg("the lease could not be prolonged: running turns are given up, others may take them over")
+			q.disown(err)
 		default:
 			q.logger.Warn().Err(err).Str("replica", m.name).Msg("the lease could not be prolonged yet")
 		}
 		if err == nil && time.Since(duty) >= replicaDuty {
 			duty = time.Now()
 			q.reclaimGone(ctx)
+			q.tellShared(ctx)
 		}
 	}
+}
+
+// disown gives up every turn at work.
+func (q *Queue) disown(cause error) {
+	n := q.member.expire()
+	q.logger.Error().Err(cause).Str("replica", q.member.name).Int("turns", n).Msg("the lease could not be prolonged: running turns are given up, others may take them over")
+}
+
+// tellShared says how many share the database.
+func (q *Queue) tellShared(ctx context.Context) {
+	if q.shared == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, replicaBeat)
+	defer cancel()
+	n, err := q.store.Replicas(ctx)
+	if err != nil {
+		q.logger.Warn().Err(err).Msg("the replicas could not be counted")
+		return
+	}
+	q.shared(n)
 }
 
 func (q *Queue) prolong(ctx context.Context) error {

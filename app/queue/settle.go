@@ -61,15 +61,15 @@ func (q *Queue) failed(ctx context.Context, t *turn, cause error) error {
 		if !st.Recheck.After(now) {
 			st.Recheck = time.Time{} // it was this turn
 		}
-		until, limited := askedToWait(cause, now)
+		until, held := askedToWait(cause, now)
 		if !until.IsZero() {
 			st.Settle = until
 		}
-		if limited {
+		if held {
 			at := later(until, now.Add(q.quickPause(t.attempt)))
 			st.Attempts = t.attempt - 1
 			again(st, now, at)
-			log.Time("until", at).Msg("turn postponed: the forge's limit is reached")
+			log.Time("until", at).Msg("turn postponed: the forge is not to be asked before")
 			return nil
 		}
 		at := later(until, now.Add(q.pause(t.attempt)))
@@ -112,15 +112,16 @@ func again(st *store.SubjectState, now, at time.Time) {
 // within an hour.
 const maxRetryAfter = 6 * time.Hour
 
-// askedToWait says until when the forge wants to be left alone, and whether that
-// is a limit. A limit ends for certain, so waiting for it counts as no attempt;
-// a server that is down can say "in a minute" for ever.
-func askedToWait(err error, now time.Time) (until time.Time, limited bool) {
+// askedToWait says until when the forge wants to be left alone, and whether the turn
+// was held back by a limit or because the forge is down for everybody. That ends, so
+// waiting for it counts as no attempt; a server that was asked and says "in a minute"
+// can do so for ever.
+func askedToWait(err error, now time.Time) (until time.Time, held bool) {
 	var fe *forge.Error
 	if !errors.As(err, &fe) || fe.RetryAfter <= 0 {
 		return time.Time{}, false
 	}
-	return now.Add(min(fe.RetryAfter, maxRetryAfter)), fe.Kind == forge.KindRateLimited
+	return now.Add(min(fe.RetryAfter, maxRetryAfter)), forge.Held(err)
 }
 
 // settle ends the turn's job in one transaction with what change makes of the

@@ -42,6 +42,8 @@ type Error struct {
 	// RetryAfter is when the forge said it would answer again; zero when it did
 	// not say.
 	RetryAfter time.Duration
+	// Unsent: no request was made, because of what was answered to earlier ones.
+	Unsent bool
 	// Hint says what would be right: the missing permission, the clock skew.
 	Hint string
 	Err  error
@@ -68,6 +70,13 @@ func (e *Error) Unwrap() error { return e.Err }
 func IsKind(err error, k Kind) bool {
 	var fe *Error
 	return errors.As(err, &fe) && fe.Kind == k
+}
+
+// Held reports whether the call has to wait for something that ends, so that it says
+// nothing against what was tried: a limit, or a forge that is known to be down.
+func Held(err error) bool {
+	var fe *Error
+	return errors.As(err, &fe) && (fe.Kind == KindRateLimited || fe.Unsent)
 }
 
 // Temporary reports whether waiting may help.

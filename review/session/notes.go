@@ -55,7 +55,7 @@ func (r *run) postNotes(ctx context.Context, v publish.View) (again time.Time, e
 			return again, ctx.Err() // stopping: the queue tries again
 		case err != nil:
 			again = sooner(again, r.noteFailed(name, err))
-			if forge.IsKind(err, forge.KindRateLimited) {
+			if forge.Held(err) {
 				return again, nil // the other one would be refused as well
 			}
 		case !res.Unchanged:
@@ -68,7 +68,7 @@ func (r *run) postNotes(ctx context.Context, v publish.View) (again time.Time, e
 // postNote writes one of them. An answer that was lost is asked for at once.
 func (r *run) postNote(ctx context.Context, name string, v publish.View) (publish.Result, error) {
 	res, err := r.o.Publisher.Publish(ctx, r.client, r.turn.Pull.Repo, name, v, publish.PublishOptions{})
-	if forge.IsKind(err, forge.KindUnavailable) && ctx.Err() == nil {
+	if forge.IsKind(err, forge.KindUnavailable) && !forge.Held(err) && ctx.Err() == nil {
 		return r.o.Publisher.Publish(ctx, r.client, r.turn.Pull.Repo, name, v, publish.PublishOptions{})
 	}
 	return res, err

@@ -178,7 +178,7 @@ func (r *run) fail(ctx context.Context, cause error) (Outcome, error) {
 	if forge.IsKind(cause, forge.KindForbidden) {
 		r.o.Host.Forget(r.turn.Pull.Repo.Installation)
 	}
-	retrying := !final && (!r.turn.LastAttempt || forge.IsKind(cause, forge.KindRateLimited))
+	retrying := !final && (!r.turn.LastAttempt || forge.Held(cause))
 	r.note("G0", trail.TypeRunError, runError{Error: cause.Error(), Retrying: retrying, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
 	r.s.Status = Failed
 	err := r.save(ctx)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -25,7 +24,11 @@ func unanswered(op string, c call, err error) error {
 	}
 	var late *limitedError
 	if errors.As(err, &late) {
-		return &forge.Error{Kind: forge.KindRateLimited, Op: op, RetryAfter: late.after, Err: late}
+		return &forge.Error{Kind: forge.KindRateLimited, Op: op, RetryAfter: late.after, Unsent: true, Err: late}
+	}
+	var open *openError
+	if errors.As(err, &open) {
+		return &forge.Error{Kind: forge.KindUnavailable, Op: op, RetryAfter: open.after, Unsent: true, Err: open}
 	}
 	if errors.Is(err, errTooLarge) {
 		return &forge.Error{Kind: forge.KindTooLarge, Op: op, Err: withoutURL(err)}
@@ -152,8 +155,7 @@ func oneLine(s string) string {
 
 // clockHint names the usual cause of a refused App token.
 func clockHint(message string, resp *http.Response, now time.Time) string {
-	words := strings.FieldsFunc(strings.ToLower(message), func(r rune) bool { return !unicode.IsLetter(r) })
-	if !slices.Contains(words, "iat") && !slices.Contains(words, "exp") {
+	if !aboutTimes(message) {
 		return ""
 	}
 	hint := "check this machine's clock: the App's token is dated by it"

@@ -69,7 +69,7 @@ func New(o Options) (*Host, error) {
 		return nil, err
 	}
 	wire := h.wire(o)
-	if h.minter, err = newMinter(h, wire, signer); err != nil {
+	if h.minter, err = newMinter(h, wire, signer, o.Logger); err != nil {
 		return nil, err
 	}
 	h.connect(wire, h.minter)
@@ -121,7 +121,8 @@ func (h *Host) wire(o Options) http.RoundTripper {
 	}
 	one := &observed{next: &exchange{next: base, limits: h.limits}, to: watch}
 	paced := &pace{next: one, state: h.state, inPlace: h.limits.WaitInPlace, clock: h.clock, watch: watch}
-	retried := &retry{next: paced, limits: h.limits, clock: h.clock, log: o.Logger}
+	closed := &circuit{next: paced, clock: h.clock, watch: watch, log: o.Logger}
+	retried := &retry{next: closed, limits: h.limits, clock: h.clock, log: o.Logger}
 	return &obeyLimits{next: retried, state: h.state, inPlace: h.limits.WaitInPlace, clock: h.clock, log: o.Logger, watch: watch}
 }
 

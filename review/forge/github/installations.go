@@ -2,8 +2,14 @@ package github
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/countersign/countersign/review/forge"
 )
 
 // installations keeps what is shared by all calls of an installation.
@@ -60,6 +66,8 @@ type installation struct {
 
 	mu                      sync.Mutex
 	restUntil, graphqlUntil time.Time // calls are refused until then
+	unstated                int       // limits without a stated wait since a call was answered
+	quotas                  [2]quota  // by index
 }
 
 // lock takes the token's turn, or gives up with the context. A mutex would
@@ -75,17 +83,71 @@ func (i *installation) lock(ctx context.Context) error {
 
 func (i *installation) unlock() { <-i.turn }
 
-// block remembers a rate limit.
-func (i *installation) block(l limit, graphql bool, now time.Time) {
-	until := now.Add(l.after)
+// block remembers a rate limit, and answers it with the wait that it asks for: one
+// that GitHub does not state doubles until a call is answered.
+func (i *installation) block(l limit, graphql bool, now time.Time) limit {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if l.unstated {
+		l.after = min(l.after<<min(i.unstated, 10), longestWait)
+		i.unstated++
+	}
+	until := now.Add(l.after)
 	if (l.secondary || graphql) && until.After(i.graphqlUntil) {
 		i.graphqlUntil = until
 	}
 	if (l.secondary || !graphql) && until.After(i.restUntil) {
 		i.restUntil = until
 	}
+	return l
+}
+
+// quota is what an answer last said of a primary limit.
+type quota struct {
+	limit, left int
+	reset       time.Time
+}
+
+// heard takes note of an answer that is no limit.
+func (i *installation) heard(c call, resp *http.Response) {
+	left, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
+	most, err2 := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit"))
+	reset, err3 := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.unstated = 0
+	if errors.Join(err, err2, err3) == nil && c.effect != mints {
+		i.quotas[index(c)] = quota{limit: most, left: left, reset: time.Unix(reset, 0)}
+	}
+}
+
+// index is 0 for REST and 1 for GraphQL, which have a primary limit each.
+func index(c call) int {
+	if c.graphql {
+		return 1
+	}
+	return 0
+}
+
+// reservedFor is how long a call has to wait because what is left of the primary limit
+// is kept for more urgent ones: the last tenth is not for the slow lane, the last
+// twentieth for the fast one only.
+func (i *installation) reservedFor(c call, lane forge.Lane, now time.Time) time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	q := i.quotas[index(c)]
+	if c.effect == mints || lane == forge.LaneFast || !q.reset.After(now) {
+		return 0
+	}
+	kept := q.limit / 20
+	if lane == forge.LaneSlow {
+		kept = q.limit / 10
+	}
+	if q.left >= kept {
+		return 0
+	}
+	wait := q.reset.Sub(now)
+	return min(wait+rand.N(wait/10+time.Second), longestWait) //nolint:gosec // jitter needs no secrecy
 }
 
 // answered forgets the limits that ended by now or were waited for: GitHub's

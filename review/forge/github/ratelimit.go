@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign/countersign/review/forge"
 	"github.com/rs/zerolog"
 )
 
 const (
-	// unstatedWait is GitHub's advice for a secondary limit without Retry-After.
+	// unstatedWait is GitHub's advice for a secondary limit without Retry-After: a
+	// minute, then longer each time.
 	unstatedWait = time.Minute
 	// longestWait is a primary limit's window; a longer demand is a broken header.
 	longestWait = time.Hour
@@ -42,6 +44,10 @@ type obeyLimits struct {
 func (l *obeyLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := callOf(req)
 	inst := l.state.get(c.installation)
+	if wait := inst.reservedFor(c, forge.PriorityFrom(req.Context()).Lane, l.clock.now()); wait > 0 {
+		l.watch.Waited("limit", wait)
+		return nil, &limitedError{after: wait}
+	}
 	if wait := inst.blockedFor(c.graphql, l.clock.now()); wait > 0 {
 		l.watch.Waited("limit", wait)
 		if wait > l.inPlace || l.clock.sleep(req.Context(), wait) != nil {
@@ -55,9 +61,10 @@ func (l *obeyLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 	now := l.clock.now()
 	limit, limited := limitOf(resp, now)
 	if !limited {
+		inst.heard(c, resp)
 		return resp, nil
 	}
-	inst.block(limit, c.graphql, now)
+	limit = inst.block(limit, c.graphql, now)
 	l.watch.Waited(limit.reason(), limit.after)
 	l.log.Warn().Str("route", c.route).Int64("installation", c.installation).
 		Dur("after", limit.after).Bool("secondary", limit.secondary).Msg("github rate limit")
@@ -83,6 +90,7 @@ func (l *obeyLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 type limit struct {
 	after     time.Duration
 	secondary bool // counts for REST and GraphQL alike
+	unstated  bool // GitHub did not say how long
 }
 
 // limitOf reports whether an answer is a rate limit. 403 is also how GitHub
@@ -99,7 +107,7 @@ func limitOf(resp *http.Response, now time.Time) (limit, bool) {
 		return limit{after: untilReset(resp, now)}, true
 	}
 	if resp.StatusCode == http.StatusTooManyRequests || saysLimited(resp) {
-		return limit{after: unstatedWait, secondary: true}, true
+		return limit{after: unstatedWait, secondary: true, unstated: true}, true
 	}
 	return limit{}, false
 }

@@ -49,7 +49,8 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 func failedToAnswer(ctx context.Context, resp *http.Response, err error) bool {
 	if err != nil {
 		var late *limitedError
-		return ctx.Err() == nil && !errors.Is(err, errTooLarge) && !errors.As(err, &late)
+		var open *openError
+		return ctx.Err() == nil && !errors.Is(err, errTooLarge) && !errors.As(err, &late) && !errors.As(err, &open)
 	}
 	return resp.StatusCode >= http.StatusInternalServerError
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign/countersign/review/forge"
 	jwt "github.com/golang-jwt/jwt/v4"
 	gh "github.com/google/go-github/v66/github"
+	"github.com/rs/zerolog"
 )
 
 // token is an installation's access token.
@@ -42,6 +43,7 @@ func (t token) usable(now time.Time, margin time.Duration) bool {
 type signer struct {
 	key   *rsa.PrivateKey
 	clock clock
+	skew  *skew
 }
 
 const (
@@ -54,7 +56,7 @@ func newSigner(pem []byte, c clock) (*signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("github app private key: want the RSA key in PEM form that GitHub let you download: %w", err)
 	}
-	return &signer{key: key, clock: c}, nil
+	return &signer{key: key, clock: c, skew: &skew{}}, nil
 }
 
 // Sign implements ghinstallation.Signer.
@@ -63,7 +65,7 @@ func (s *signer) Sign(claims jwt.Claims) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("sign app token: unexpected claims %T", claims)
 	}
-	issued := s.clock.now().Add(-issuedAgo).Truncate(time.Second)
+	issued := s.clock.now().Add(s.skew.get() - issuedAgo).Truncate(time.Second)
 	ours := *registered
 	ours.IssuedAt = jwt.NewNumericDate(issued)
 	ours.ExpiresAt = jwt.NewNumericDate(issued.Add(issuedAgo + appLife))
@@ -79,12 +81,13 @@ type minter struct {
 	clock clock
 }
 
-func newMinter(h *Host, wire http.RoundTripper, s *signer) (*minter, error) {
+func newMinter(h *Host, wire http.RoundTripper, s *signer, log zerolog.Logger) (*minter, error) {
 	app, err := ghinstallation.NewAppsTransportWithOptions(wire, h.appID, ghinstallation.WithSigner(s))
 	if err != nil {
 		return nil, fmt.Errorf("github app authentication: %w", err)
 	}
-	client := &http.Client{Transport: app, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	signed := &resign{next: app, skew: s.skew, clock: h.clock, log: log}
+	client := &http.Client{Transport: signed, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &minter{rest: h.rest, http: client, clock: h.clock}, nil
 }
 
