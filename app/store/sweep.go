@@ -100,6 +100,11 @@ func (s *Store) sweepSteps(r Retention, now time.Time) []sweepStep {
   JOIN pulls p ON p.repo_id = v.repo_id AND p.number = v.pull
   WHERE v.repo_id = b.repo_id AND v.head_sha = b.head_sha AND v.name = b.name AND v.live AND p.state = 'open')
  ORDER BY b.updated_at LIMIT $2) AND updated_at < $1 AND NOT waiting AND lease_until < $1`, before: micros(before(r.Publications, PublicationRetention)), wide: true},
+		// With them goes what was said on the lines of a pull request that is over.
+		{sql: `DELETE FROM postings WHERE (repo_id, pull) IN (SELECT b.repo_id, b.pull FROM postings b
+ WHERE b.updated_at < $1 AND b.lease_until < $1 AND NOT EXISTS (SELECT 1 FROM pulls p
+  WHERE p.repo_id = b.repo_id AND p.number = b.pull AND p.state = 'open')
+ ORDER BY b.updated_at LIMIT $2) AND updated_at < $1 AND lease_until < $1`, before: micros(before(r.Publications, PublicationRetention)), wide: true},
 	}
 }
 
