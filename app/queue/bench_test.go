@@ -20,6 +20,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/countersign/countersign/app/store"
+	"github.com/countersign/countersign/app/store/pgtest"
 	"github.com/countersign/countersign/handlers"
 )
 
@@ -36,21 +38,28 @@ func BenchmarkIntake(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, shape := range []struct {
-		name  string
-		pulls int
-	}{{"one pull", 1}, {"50 pulls", 50}, {"many pulls", 1 << 30}} {
-		for _, conns := range []int{1, 16, 64} {
-			b.Run(fmt.Sprintf("%s/conns=%d", shape.name, conns), func(b *testing.B) {
-				benchmarkIntake(b, payload, conns, shape.pulls)
-			})
+	durable := pgtest.Start(b, true) // as in production, and as SQLite is
+	for _, database := range []string{"sqlite", "postgres"} {
+		for _, shape := range []struct {
+			name  string
+			pulls int
+		}{{"one pull", 1}, {"50 pulls", 50}, {"many pulls", 1 << 30}} {
+			for _, conns := range []int{1, 16, 64} {
+				b.Run(fmt.Sprintf("%s/%s/conns=%d", database, shape.name, conns), func(b *testing.B) {
+					benchmarkIntake(b, durable, payload, conns, shape.pulls)
+				})
+			}
 		}
 	}
 }
 
-func benchmarkIntake(b *testing.B, payload []byte, conns, pulls int) {
+func benchmarkIntake(b *testing.B, durable *pgtest.Server, payload []byte, conns, pulls int) {
 	run := func(context.Context, Turn) (Outcome, error) { return Outcome{}, nil }
-	q := startQueue(b, Options{Runners: allRunners(run), Logger: zerolog.Nop()})
+	var s *store.Store // nil: a new SQLite
+	if onPostgres(b) {
+		s = openStore(b, store.Options{URL: durable.Database(b)})
+	}
+	q := startQueue(b, Options{Store: s, Runners: allRunners(run), Logger: zerolog.Nop()})
 	hook, err := handlers.New(handlers.Options{Secrets: [][]byte{[]byte(benchSecret)}, OwnAppID: benchAppID, Intake: q, Logger: zerolog.Nop()})
 	if err != nil {
 		b.Fatal(err)

@@ -54,13 +54,6 @@ func (p *pgProxy) arm(n int, after bool, act func()) {
 	p.n, p.at, p.after, p.act = 0, n, after, act
 }
 
-// commits is how many there were since arm, or since the start.
-func (p *pgProxy) commits() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.n
-}
-
 // cut closes every connection, as a database that restarts does.
 func (p *pgProxy) cut() {
 	p.mu.Lock()

@@ -238,6 +238,10 @@ func TestBurstOfPushes(t *testing.T) {
 }
 
 func deliver(hook string, d githubsim.Delivery) (int, error) {
+	return deliverBy(http.DefaultClient, hook, d)
+}
+
+func deliverBy(client *http.Client, hook string, d githubsim.Delivery) (int, error) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, hook, bytes.NewReader(d.Body))
 	if err != nil {
 		return 0, err
@@ -246,7 +250,7 @@ func deliver(hook string, d githubsim.Delivery) (int, error) {
 	req.Header.Set("X-GitHub-Event", d.Event)
 	req.Header.Set("X-GitHub-Delivery", d.GUID)
 	req.Header.Set("X-Hub-Signature-256", githubsim.Sign(hookSecret, d.Body))
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, err
 	}

@@ -155,7 +155,7 @@ func TestReplicasDecideEachPullRequestOnce(t *testing.T) {
 
 	// What informs comes after, and what the killed replica had at work comes when its
 	// lease is over.
-	f.until("the checks that inform", func() bool { return f.lacking(pulls) == 0 })
+	f.untilAfter(20*patience, "the checks that inform", func() bool { return f.lacking(pulls) == 0 })
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	f.must(f.sim.WaitIdle(ctx))

@@ -167,6 +167,11 @@ func (s *site) kill(p *process) {
 
 func (s *site) until(what string, cond func() bool) {
 	s.t.Helper()
+	s.untilAfter(patience, what, cond)
+}
+
+func (s *site) untilAfter(patience time.Duration, what string, cond func() bool) {
+	s.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)

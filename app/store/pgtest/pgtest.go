@@ -284,7 +284,7 @@ func (s *Server) halt() error {
 		return err
 	}
 	select {
-	case <-s.done: // its exit status says nothing that we need
+	case <-s.done: //nolint:errcheck // its exit status says nothing that we need
 	case <-time.After(patience):
 		return errors.Join(errors.New("it does not end"), s.cmd.Process.Kill())
 	}
