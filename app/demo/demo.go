@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // missing says in one line what a newcomer will not find yet.
-const missing = "Not there yet: a reviewing model, line comments, policy files, commands, checks on merge groups, health and metrics pages, PostgreSQL."
+const missing = "Not there yet: a reviewing model, policy files, commands, checks on merge groups."
 
 // The demo's own pace: the real service gathers CI events for 10 s.
 const (

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign/countersign/app/githubsim"
+	"github.com/countersign/countersign/review/publish"
 	"github.com/countersign/countersign/review/trail"
 )
 
@@ -83,7 +84,21 @@ func leakedKey(ctx context.Context, s *stage, p *printer) error {
 	if err != nil {
 		return err
 	}
-	return s.found(ctx, p, pull, "Critical · changes requested · 1 finding")
+	if err := s.found(ctx, p, pull, "Critical · changes requested · 1 finding"); err != nil {
+		return err
+	}
+	if _, err := pull.Push(githubsim.Change{Path: "docs/setup.md", Content: "# Setup\n\nAsk for a key.\n"}); err != nil {
+		return err
+	}
+	p.event("the line is replaced (the key has to be revoked all the same)")
+	run, err := s.waitCheck(ctx, pull.HeadSHA(), publish.CheckName, func(run githubsim.CheckRun) bool {
+		return strings.HasPrefix(run.Output.Title, "Low · waiting")
+	})
+	if err != nil {
+		return err
+	}
+	p.title(run)
+	return s.said(ctx, p, pull)
 }
 
 func hiddenCharacters(ctx context.Context, s *stage, p *printer) error {
@@ -124,6 +139,22 @@ func (s *stage) found(ctx context.Context, p *printer, pull *githubsim.Pull, tit
 		return err
 	}
 	p.check(run, pull)
+	return s.said(ctx, p, pull)
+}
+
+// said shows what stands beside the check that judges: the two that inform, and the
+// comments on lines.
+func (s *stage) said(ctx context.Context, p *printer, pull *githubsim.Pull) error {
+	for _, name := range []string{publish.ReviewName, publish.CoverageName} {
+		run, err := s.waitCheck(ctx, pull.HeadSHA(), name, titled("neutral", ""))
+		if err != nil {
+			return err
+		}
+		p.title(run)
+	}
+	for _, thread := range pull.Threads() {
+		p.thread(thread)
+	}
 	return nil
 }
 

@@ -46,6 +46,35 @@ func (p *printer) event(format string, args ...any) {
 // check prints a check run as its reader meets it: icon, name, title, then the
 // text.
 func (p *printer) check(run githubsim.CheckRun, pull *githubsim.Pull) {
+	p.line("")
+	p.title(run)
+	for line := range strings.Lines(plain(run.Output.Summary)) {
+		p.line("     │ %s", strings.TrimRight(line, "\n"))
+	}
+	if run.HeadSHA != pull.HeadSHA() {
+		return
+	}
+	if blocked := pull.MergeBlockedBy(); len(blocked) > 0 {
+		p.line("     %s", p.paint(red, "merging is blocked by: "+strings.Join(blocked, ", ")))
+		return
+	}
+	p.line("     %s", p.paint(green, "GitHub lets it be merged"))
+}
+
+// thread prints a comment on a line with its answers, the first line of each.
+func (p *printer) thread(t githubsim.ReviewThread) {
+	for i, c := range t.Comments {
+		first, _, _ := strings.Cut(plain(c.Body), "\n")
+		if i == 0 {
+			p.line("   %s %s  %s", p.paint(amber, "✎"), p.paint(bold, fmt.Sprintf("%s:%d", c.Path, c.OriginalLine)), first)
+		} else {
+			p.line("     ↳ %s", first)
+		}
+	}
+}
+
+// title prints a check run's line in GitHub's list.
+func (p *printer) title(run githubsim.CheckRun) {
 	icon, code, state := "●", amber, run.Conclusion
 	switch run.Conclusion {
 	case "success":
@@ -59,18 +88,7 @@ func (p *printer) check(run githubsim.CheckRun, pull *githubsim.Pull) {
 	case "":
 		state = run.Status
 	}
-	p.line("\n   %s %s  %s  %s", p.paint(code, icon), p.paint(bold, run.Name), p.paint(code, run.Output.Title), p.paint(grey, "("+state+" on "+run.HeadSHA[:7]+")"))
-	for line := range strings.Lines(plain(run.Output.Summary)) {
-		p.line("     │ %s", strings.TrimRight(line, "\n"))
-	}
-	if run.HeadSHA != pull.HeadSHA() {
-		return
-	}
-	if blocked := pull.MergeBlockedBy(); len(blocked) > 0 {
-		p.line("     %s", p.paint(red, "merging is blocked by: "+strings.Join(blocked, ", ")))
-		return
-	}
-	p.line("     %s", p.paint(green, "GitHub lets it be merged"))
+	p.line("   %s %s  %s  %s", p.paint(code, icon), p.paint(bold, run.Name), p.paint(code, run.Output.Title), p.paint(grey, "("+state+" on "+run.HeadSHA[:7]+")"))
 }
 
 // plain turns the summary's Markdown into text: what GitHub renders as bold,
