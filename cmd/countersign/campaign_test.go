@@ -113,7 +113,9 @@ func TestEveryCallFailsInEveryWay(t *testing.T) {
 	for _, n := range ran {
 		total += n
 	}
-	t.Logf("%d disturbed runs over %d calls, %d of them not reached: %v; all that ran to their end show what the undisturbed one does", total, len(calls), missed, ran)
+	if !t.Failed() {
+		t.Logf("%d disturbed runs over %d calls: 0 duplicates, 0 false green, 0 silent; each ended as the undisturbed one. The fault was not met in %d. %v", total, len(calls), missed, ran)
+	}
 	if missed > total/10 {
 		t.Errorf("%d of %d faults were never met: the campaign shows less than it says", missed, total)
 	}

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -213,5 +214,34 @@ func (s *story) equals(want string) {
 	s.end()
 	if got := s.shown(); got != want {
 		s.t.Errorf("after the end:\n%s\nwant\n%s", got, want)
+	}
+	s.neverGreen()
+}
+
+// neverGreen: no head of the story deserves a green check, at no moment. GitHub sends
+// an event for each state of a check, so none is missed between two looks.
+func (s *story) neverGreen() {
+	s.t.Helper()
+	seen := 0
+	for _, d := range s.sim.Deliveries() {
+		var event struct {
+			CheckRun struct {
+				Name       string `json:"name"`
+				Conclusion string `json:"conclusion"`
+				App        struct {
+					ID int64 `json:"id"`
+				} `json:"app"`
+			} `json:"check_run"`
+		}
+		if d.Event != "check_run" || json.Unmarshal(d.Body, &event) != nil || event.CheckRun.App.ID != s.app.ID() || event.CheckRun.Name != publish.CheckName {
+			continue
+		}
+		seen++
+		if event.CheckRun.Conclusion == "success" {
+			s.t.Errorf("%s was green for a moment: %s", publish.CheckName, d.Body)
+		}
+	}
+	if seen == 0 {
+		s.t.Error("no event told of the check: this shows nothing")
 	}
 }
