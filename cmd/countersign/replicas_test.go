@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -275,4 +276,36 @@ func (f *fleet) oneDecisionEach(pulls []*githubsim.Pull) {
 		f.t.Errorf("trail verify: %v\n%s", err, out)
 	}
 	f.t.Log(strings.TrimSpace(out))
+}
+
+// A replica that is stopped like a machine that freezes, in the middle of a session,
+// wakes when another has long done its work: it gives up what it was doing.
+func TestFrozenReplicaGivesUp(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 1, githubsim.Options{})
+	pg := pgtest.Start(t, false)
+	f.url = pg.Database(t)
+	f.env = append(f.env, "DATABASE_URL="+f.url)
+	frozen := f.join("frozen")
+	reached := make(chan struct{})
+	f.sim.Fail(githubsim.Fault{Route: "POST /graphql", Operation: "Snapshot", Nth: 1, Times: 1, Hang: true, BeforeWork: func(githubsim.Request) { close(reached) }})
+	pulls := f.open(1)
+	select {
+	case <-reached:
+	case <-time.After(patience):
+		t.Fatal("the session was not begun")
+	}
+	f.must(frozen.cmd.Process.Signal(syscall.SIGSTOP))
+	f.lb.remove(frozen.hook)
+	f.join("other")
+	f.until("the other replica's word", func() bool { return f.lacking(pulls) == 0 })
+	f.must(frozen.cmd.Process.Signal(syscall.SIGCONT))
+	f.until("the frozen one's word that it gave up", func() bool { return strings.Contains(frozen.log.String(), "running turns are given up") })
+	_, err := f.repos[0].SetCheck(pulls[0].HeadSHA(), githubsim.CheckSpec{Name: "build", Conclusion: "failure", Workflow: githubsim.Workflow{Path: ".github/workflows/ci.yml", Name: "ci"}})
+	f.must(err)
+	f.until("a decision after it", func() bool {
+		runs := f.gates(f.repos[0], pulls[0].HeadSHA(), "countersign")
+		return len(runs) == 1 && runs[0].Conclusion == "failure"
+	})
+	f.oneDecisionEach(pulls)
 }
