@@ -21,7 +21,7 @@ var layers = map[string][]string{
 	"app/store/pgtest":        {},
 	"app/queue":               {"handlers", "app/store", "review/forge"},
 	"app/telemetry":           {},
-	"app/demo":                {"app", "app/githubsim", "config", "review/permission", "review/trail"},
+	"app/demo":                {"app", "app/githubsim", "config", "review/permission", "review/publish", "review/trail"},
 	"app/githubsim":           {"app/githubsim/..."},
 	"app/githubsim/...":       {"app/githubsim/..."},
 	"handlers":                {"review/session", "review/forge"},
