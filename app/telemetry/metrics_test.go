@@ -115,7 +115,7 @@ func TestRateLimitRemaining(t *testing.T) {
 	m.Remaining(2, "rest", 17, now.Add(2*time.Minute))
 	m.Remaining(2, "graphql", 4999, now.Add(2*time.Minute))
 	const name = `countersign_github_rate_limit_remaining{resource="rest"} `
-	if text := scrape(t, m); !strings.Contains(text, name+"17\n") || strings.Contains(text, "4000") {
+	if text := scrape(t, m); !strings.Contains(text, name+"17\n") || strings.Contains(text, name+"4000") {
 		t.Errorf("want the least:\n%s", text)
 	}
 	now = now.Add(90 * time.Second)
