@@ -298,7 +298,7 @@ func (r *run) publish(ctx context.Context, out review.Outcome) (Outcome, error) 
 		}
 	}
 	r.note("G7", trail.TypeRunEnd, runEnd{Status: r.s.Status, Calls: r.calls.ByRoute(), Total: r.calls.Total()})
-	if err := r.flush(ctx); err != nil {
+	if err := r.save(ctx); err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{RecheckAt: sooner(r.recheckAt(out), again)}, nil

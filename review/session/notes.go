@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/countersign/countersign/review/forge"
@@ -58,8 +59,14 @@ func (r *run) postNotes(ctx context.Context, v publish.View) (again time.Time, e
 			if forge.Held(err) {
 				return again, nil // the other one would be refused as well
 			}
-		case !res.Unchanged:
+		case !res.Unchanged, r.s.NotesTold[name] != res.Digest:
 			r.note("G7", trail.TypePublish, published(name, r.s.HeadSHA, res))
+			told := maps.Clone(r.s.NotesTold)
+			if told == nil {
+				told = make(map[string]string)
+			}
+			told[name] = res.Digest
+			r.s.NotesTold = told
 		}
 	}
 	return again, nil

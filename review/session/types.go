@@ -106,6 +106,9 @@ type Session struct {
 	DecidedAt time.Time `json:"decided_at,omitzero"`
 	// NotesAllowed: the trail has the permissions to write the checks that inform.
 	NotesAllowed bool `json:"notes_allowed,omitempty"`
+	// NotesTold are the digests of what the trail says of those checks, by name: a turn
+	// that died after the write left none, and the next one makes it good.
+	NotesTold map[string]string `json:"notes_told,omitempty"`
 	// CommentsAllowed is that for comments on lines, and Commented what they say; nil
 	// while that is not settled.
 	CommentsAllowed bool       `json:"comments_allowed,omitempty"`
