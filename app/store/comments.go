@@ -125,7 +125,7 @@ func (s *Store) SavePosting(ctx context.Context, p publish.Posting, changed []pu
 		owner = ""
 	}
 	repo := p.Pull.Repo
-	return s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.insist(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE postings SET owner = $1, repo = $2, installation = $3, stage = $4, seq = $5, session_id = $6,
 			head_sha = $7, digest = $8, parts = $9, apart = $10, review_id = $11, review_node = $12, updated_at = $13, lease_owner = $14, lease_until = $15
 			WHERE repo_id = $16 AND pull = $17 AND fence = $18`,

@@ -140,6 +140,25 @@ func ConnectionLost(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
+// insist is Tx, tried again for some seconds while the database is away: for what may
+// be done twice and others wait for, such as giving a claim back.
+func (s *Store) insist(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	const longest = 2 * time.Second
+	for pause := 100 * time.Millisecond; ; pause *= 2 {
+		err := s.Tx(ctx, f)
+		if err == nil || !ConnectionLost(err) || pause > longest {
+			return err
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return err
+		}
+	}
+}
+
 // pauseTx waits before another try of a transaction that lost a race.
 func pauseTx(ctx context.Context, try int) error {
 	d := txPause << min(try, 6)

@@ -146,7 +146,7 @@ func (s *Store) SavePublication(ctx context.Context, p publish.Publication) erro
 	if p.LeaseUntil.IsZero() {
 		owner = ""
 	}
-	return s.Tx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.insist(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE publications SET owner = $1, repo = $2, installation = $3,
 			check_run_id = $4, external_id = $5, session_id = $6, rerun_for = $7, started_at = $8, creating = $9, prior_run_id = $10, suspect = $11,
 			status = $12, conclusion = $13, title = $14, digest = $15, intended = $16, waiting = $17, updated_at = $18, lease_owner = $19, lease_until = $20,

@@ -66,7 +66,18 @@ func (s *Store) ReclaimJobs(ctx context.Context, self string, keep []int64) (n i
 	if _, err := s.db.ExecContext(ctx, `DELETE FROM replicas WHERE lease_until < now() - interval '1 day'`); err != nil {
 		return 0, fmt.Errorf("forget replicas that are gone: %w", err)
 	}
-	return res.RowsAffected()
+	if n, err = res.RowsAffected(); err != nil || n == 0 {
+		return n, err
+	}
+	// Who takes the jobs over need not wait for the claims of those who had them; the
+	// fence keeps these from saving anything more.
+	for _, table := range []string{"publications", "postings"} {
+		_, err := s.db.ExecContext(ctx, `UPDATE `+table+` SET lease_until = 0 WHERE lease_until > $1 AND lease_owner NOT IN (`+live+`)`, micros(s.Now()))
+		if err != nil {
+			return n, fmt.Errorf("free the claims of replicas that are gone: %w", err)
+		}
+	}
+	return n, nil
 }
 
 // ReclaimOwnJobs gives back what a former life of this replica left running. Nothing

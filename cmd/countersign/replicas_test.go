@@ -186,7 +186,8 @@ func (w *watch) finished() int { return len(w.took) }
 // atLeast waits until so many are finished.
 func (w *watch) atLeast(n int) {
 	w.f.t.Helper()
-	deadline := time.Now().Add(max(patience, time.Duration(len(w.open))*2*time.Second))
+	// A claim that was cut off ends by itself after 90 s.
+	deadline := time.Now().Add(max(3*patience, time.Duration(len(w.open))*2*time.Second))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
