@@ -128,6 +128,7 @@ func (s *stage) serve(ctx context.Context) error {
 		ListenAddr: "127.0.0.1:0", V3URL: s.simURL, V4URL: s.simURL + "/graphql",
 		AppID: s.app.ID(), WebhookSecrets: [][]byte{[]byte(secret)}, PrivateKey: s.app.PrivateKeyPEM(),
 		Database: s.dbPath, Mode: permission.Auto, Debounce: debounce, Settle: settle, Workers: 4, LogLevel: "info",
+		WritesPerMinute: 10_000, // this GitHub has no limits, and a dozen pull requests in half a minute would meet them
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", settings.ListenAddr)
